@@ -8,6 +8,7 @@ VENV ?= .venv
 MUTANTS_VENV ?= .venv-mutants
 RELEASE_VENV ?= .venv-release
 CLIENTS_VENV ?= .venv-clients
+OLD_CLIENTS_VENV ?= .venv-old-clients
 # The locks are complete and hashed, so nothing is left to resolve; modules compile when first imported.
 INSTALL = -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --require-hashes
 PIP = $(VENV)/bin/python $(INSTALL)
@@ -111,10 +112,10 @@ abuse: SECONDS = 30
 abuse: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.abuse --seconds $(SECONDS) --mutations $(MUTATIONS)
 
-# Clients in Python and TypeScript that stock tools generate from the document, and the official client of the Model Context
-# Protocol: type-checked, and used on a node. Needs Node.js and npm.
-clients: $(VENV)/test.stamp $(CLIENTS_VENV)/clients.stamp
-	CLIENTS_VENV=$(CLIENTS_VENV) $(VENV)/bin/python -m tests.clients
+# Clients in Python and TypeScript that stock tools generate from the document, and official clients of the Model Context Protocol,
+# the present one and those of its first revision: type-checked, and used on a node. Needs Node.js and npm.
+clients: $(VENV)/test.stamp $(CLIENTS_VENV)/clients.stamp $(OLD_CLIENTS_VENV)/old-clients.stamp
+	CLIENTS_VENV=$(CLIENTS_VENV) OLD_CLIENTS_VENV=$(OLD_CLIENTS_VENV) $(VENV)/bin/python -m tests.clients
 
 # Small changes to the rules and the kernel, each of which a test should notice: docs/mutants.md knows those that none does.
 # Some of them: make mutants ONLY='actors.quota.*'
@@ -171,7 +172,7 @@ audit: $(RELEASE_VENV)/release.stamp $(VENV)/run.stamp
 	$(RELEASE_VENV)/bin/python -m release.licenses requirements/run.lock $(wildcard $(VENV)/lib/python3*/site-packages)
 	$(RELEASE_VENV)/bin/python -m release.vulnerabilities requirements/run.lock
 
-$(VENV)/bin/python $(MUTANTS_VENV)/bin/python $(RELEASE_VENV)/bin/python $(CLIENTS_VENV)/bin/python: %/bin/python:
+$(VENV)/bin/python $(MUTANTS_VENV)/bin/python $(RELEASE_VENV)/bin/python $(CLIENTS_VENV)/bin/python $(OLD_CLIENTS_VENV)/bin/python: %/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.14 with venv found: install one (on Debian: apt install python3-venv), or name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $*
 
@@ -199,6 +200,10 @@ $(CLIENTS_VENV)/clients.stamp: requirements/clients.lock | $(CLIENTS_VENV)/bin/p
 	$(CLIENTS_VENV)/bin/python $(INSTALL) -r requirements/clients.lock
 	@touch $@
 
+$(OLD_CLIENTS_VENV)/old-clients.stamp: requirements/old-clients.lock | $(OLD_CLIENTS_VENV)/bin/python
+	$(OLD_CLIENTS_VENV)/bin/python $(INSTALL) -r requirements/old-clients.lock
+	@touch $@
+
 # Pin again what pyproject.toml names, for every Python that is supported. Needs uv.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements/run.lock
@@ -208,6 +213,7 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:build -o requirements/build.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:release -o requirements/release.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:clients -o requirements/clients.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:old-clients -o requirements/old-clients.lock
 
 clean:
-	rm -rf $(VENV) $(MUTANTS_VENV) $(RELEASE_VENV) $(CLIENTS_VENV) build mutants .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(MUTANTS_VENV) $(RELEASE_VENV) $(CLIENTS_VENV) $(OLD_CLIENTS_VENV) build mutants .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -19,7 +19,7 @@ REMEMBERED = 100_000
 SAMPLE_SECONDS = 1.0
 WINDOW = 30
 """Number of samples that are compared, at the start and at the end."""
-MOST_GROWTH = 1.05
+MAX_GROWTH = 1.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Course:
 
     @property
     def flat(self) -> bool:
-        return self.long_enough and self.growth <= MOST_GROWTH
+        return self.long_enough and self.growth <= MAX_GROWTH
 
     @property
     def verdict(self) -> str:
@@ -96,7 +96,7 @@ def publish(course: Course, setting: str, directory: Path) -> str:
         f"{course.seconds[-1] / 60:.1f} minutes after a warm-up of at least {REMEMBERED:,} events: "
         f"{course.answers:,} responses, {course.failures:,} failures, events in Postgres: {kept}.\n\n"
         f"Resident memory in the last {WINDOW} s over the first {WINDOW} s: **{course.growth:.3f}**; highest: "
-        f"{max(course.shares):.3f}; goal: at most {MOST_GROWTH:g}. Flat: {course.verdict}.\n\n"
+        f"{max(course.shares):.3f}; goal: at most {MAX_GROWTH:g}. Flat: {course.verdict}.\n\n"
         "![Resident memory over time](memory.svg)\n"
     )
     (directory / "memory.md").write_text(words)

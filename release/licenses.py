@@ -21,6 +21,7 @@ ALLOWED = frozenset(
         "Apache-2.0",
         "BSD-2-Clause",
         "BSD-3-Clause",
+        "CNRI-Python",  # of `regex`, whose engine comes from Python 1.6: keep its notice, summarize changes
         "ISC",
         "MIT",
         "MIT-0",

@@ -1,4 +1,4 @@
-"""What a database is used with: the fingerprint of the server secret, and the billing mode."""
+"""The identity of a database: the fingerprint of the server secret, and the billing mode."""
 
 from typing import TypeVar
 

@@ -119,6 +119,8 @@ class Row:
             found |= {401, 403, 429}
         if self.policy.here:
             found |= {403, 429}
+        if self.body is not None or self.optional:
+            found |= {415}
         if self.policy == PERSON and self.while_suspended and self.method == "GET":
             found -= {403}
         if self.policy in CACHED and self.method == "GET":

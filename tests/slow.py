@@ -41,6 +41,7 @@ SMOKE: Mapping[str, str] = {
 """The files of these folders with tests marked `smoke`, and the concerns that those go through."""
 
 THOROUGH: Mapping[str, str] = {
+    "api/test_spreadsheets_opened.py": "tests/api/test_spreadsheets.py splits files itself; this starts LibreOffice",
     "api/test_schemathesis.py": "tests/api/conformity.py holds each response of tests/api to the document",
     "storage/test_event_moves.py": "tests/stores/test_events_on_workers.py moves a day under batches",
     "stores/test_events_on_nodes.py": "tests/stores/test_events_contract.py records by several nodes at once",

@@ -140,6 +140,15 @@ def test_an_edit_names_something_and_what_it_leaves_out_is_not_null(name: str) -
     assert not [field for field in schema["properties"].values() if "default" in field]
 
 
+def test_nothing_in_the_document_is_null_by_default() -> None:
+    """Generators would give a property that cannot be null the value None."""
+    models = [schema["properties"] for schema in DOCUMENT["components"]["schemas"].values() if "properties" in schema]
+    fields = [field for properties in models for field in properties.values()]
+    fields += [each.get("schema", {}) for row in OPERATIONS for each in described(row).get("parameters", ())]
+    assert not [field for field in fields if field.get("default", "") is None]
+    assert [field for field in fields if field.get("default")], "other defaults stay"
+
+
 def test_the_document_tells_what_no_text_may_hold() -> None:
     """All texts of sponsors except addresses: their patterns refuse blank and invalid texts."""
     texts = DOCUMENT["components"]["schemas"]["CampaignBody"]["properties"]
@@ -293,10 +302,7 @@ FIELDS = {
     "WebhookBody": ("url events", ""),
     "Webhook": ("id url events status createdAt", "failingSince disabledAt disabledReason"),
     "WebhookCreated": ("webhook secret", ""),
-    "WebhookDelivery": (
-        "id eventId type status createdAt attempts",
-        "nextAttemptAt endedAt responseStatus error",
-    ),
+    "WebhookDelivery": ("id eventId type status createdAt attempts", "nextAttemptAt endedAt responseStatus error"),
     "EndAllRequest": ("", "keepCurrent"),
     "AllEnded": ("sessions keys", ""),
     "TierOrder": ("email tier", ""),

@@ -31,4 +31,6 @@ def test_a_picture_has_an_arrow_for_each_move_and_marks_the_ends() -> None:
     assert drawn.count(" --> ") == sum(len(moves) for moves in BOOKING_MOVES.values()) + 1
     assert "    [*] --> reserved\n" in drawn
     assert "    refunding --> paid: decline refund\n" in drawn
-    assert listing(BOOKING_MOVES).endswith("| refunded | fail refund -> refunding |")
+    assert listing(BOOKING_MOVES).endswith(
+        "| refunded | fail refund -> refunding; win dispute -> paid; win dispute too late -> refunding |"
+    )

@@ -24,7 +24,7 @@ class Deletion(Sendings, EmailedCode):
 
 @dataclass(frozen=True, slots=True)
 class DeletionBlockers:
-    """What may keep an account from being deleted. `paid_until_ms` is the end of its last paid week; 0 without one."""
+    """Conditions that block the deletion of an account. `paid_until_ms` is the end of its last paid week; 0 without one."""
 
     admin: bool = False
     administrators: int = 0

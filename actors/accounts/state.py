@@ -39,7 +39,7 @@ SETTLED_MS = 15 * SECOND_MS
 node, and what they wrote is erased, too."""
 
 POSTPONED_MS = HOUR_MS
-"""When a deletion that is due and cannot begin is tried again."""
+"""The pause before a due deletion that cannot begin is tried again."""
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
 
 
 def obstacle(standing: DeletionBlockers, now_ms: int) -> Refused | None:
-    """Why the owner of an account cannot delete it now."""
+    """Return why the owner of an account cannot delete it now; None if nothing blocks it."""
     if standing.admin and standing.administrators <= 1:
         return Refused(
             Code.INVALID_STATE, "You are the last administrator. Make another account an administrator first."

@@ -192,16 +192,29 @@ class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
         payment_id: str | None = None,
         cents: int | None = None,
         total_cents: int | None = None,
+        currency: str | None = None,
     ) -> BookingView | Refused:
         """Record that the processor has refunded a booking (`declined` None), or why it will not. See `SettleRefund`."""
         origin = self._origin(Agent("system", "payments"))
-        message = SettleRefund(booking_id, declined, origin, event_id, payment_id, cents, total_cents)
+        message = SettleRefund(booking_id, declined, origin, event_id, payment_id, cents, total_cents, currency)
         return await self._booking(message)
 
-    async def settle_dispute(self, dispute_id: str, payment_id: str, state: PaymentState) -> BookingView | Refused:
-        """Record the state of a dispute. Refused if no booking was paid with the payment, as far as is known."""
+    async def settle_dispute(
+        self,
+        dispute_id: str,
+        payment_id: str,
+        state: PaymentState,
+        amount_cents: int | None = None,
+        currency: str | None = None,
+        event_id: str | None = None,
+        at_ms: int | None = None,
+    ) -> BookingView | Refused:
+        """Record the state of a dispute. Refused if no booking was paid with the payment, as far as is known. See
+        `SettleDispute`."""
         origin = self._origin(Agent("system", "payments"))
-        return await self._booking(SettleDispute(dispute_id, payment_id, state, origin))
+        return await self._booking(
+            SettleDispute(dispute_id, payment_id, state, origin, amount_cents, currency, event_id, at_ms)
+        )
 
     async def postpone_refund(self, booking_id: str, due_ms: int) -> BookingView | Refused:
         """Retry a refund at `due_ms`."""

@@ -158,7 +158,7 @@ def _save_edit(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Origin
 
 
 def too_many_campaigns(unit: UnitOfWork, tenant_id: str, *, new: Campaign | None) -> Refused | None:
-    """Why the account cannot have this new campaign, which waits for review; None if it can, or if there is none."""
+    """Return why the account cannot have this new campaign, which waits for review; None if it can, or if there is none."""
     if new is None:
         return None
     total, most = unit.campaigns_of(tenant_id).total, unit.rules.campaigns

@@ -28,6 +28,8 @@ PAST = {
     BookingMove.DECLINE_REFUND: "refund_declined",
     BookingMove.FAIL_REFUND: "refund_failed",
     BookingMove.LOSE_DISPUTE: "dispute_lost",
+    BookingMove.WIN_DISPUTE: "dispute_won",
+    BookingMove.WIN_DISPUTE_TOO_LATE: "dispute_won",
 }
 WORDS = {move: past.replace("_", " ") for move, past in PAST.items()} | {
     BookingMove.OPEN_CHECKOUT: "brought to checkout",
@@ -96,7 +98,7 @@ def _publish_move(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None
         case BookingMove.PAY:
             notifications.mail_owner(unit, booking, "booking_receipt", None)
         case BookingMove.REFUND:
-            notifications.mail_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
+            notifications.mail_owner(unit, booking, "refund_made", None, refund_cents=booking.by_refunds_cents)
 
 
 def reserved(unit: UnitOfWork, booking: Booking) -> None:

@@ -50,7 +50,7 @@ class Invoice:
 
     A credit note belongs to the invoice of its payment. An invoice that belongs to a credit note cancels it, because its
     refund did not arrive. The store sets `number`, `sequence`, `buyer_email` and `belongs_to`; until then `number` is the
-    prefix.
+    prefix. `week_start_ms` is the first day that was bought, which is in the first of its `weeks`.
     """
 
     number: str
@@ -74,6 +74,11 @@ class Invoice:
     week_start_ms: int
     weeks: int
     belongs_to: str | None = None
+
+    @property
+    def period_start_ms(self) -> int:
+        """The first day that was bought. The period ends with the last week."""
+        return self.week_start_ms
 
 
 UNKNOWN = ""
@@ -118,7 +123,7 @@ def _document(
         payment_id=booking.payment_id,
         tenant_id=booking.tenant_id,
         amount_cents=cents,
-        currency=booking.currency,
+        currency=booking.money_currency,
         mode=booking.mode,
         issued_ms=now_ms,
         seller_name=seller.name,
@@ -128,7 +133,7 @@ def _document(
         buyer_website="" if buyer is None else buyer.website,
         buyer_email="",
         slot_name=booking.slot_name,
-        week_start_ms=booking.week_start_ms,
+        week_start_ms=booking.period_start_ms,
         weeks=booking.weeks,
         belongs_to=belongs_to,
     )
@@ -164,23 +169,28 @@ def numbered(
     for invoice in invoices:
         following[invoice.series] += 1
         sequence = following[invoice.series]
-        others = issued[invoice.booking_id, OTHER[invoice.kind]]
+        own, others = (issued[invoice.booking_id, kind] for kind in (invoice.kind, OTHER[invoice.kind]))
         ready = replace(
             invoice,
             number=f"{invoice.number}{MARKS[invoice.kind]}{sequence:06}",
             sequence=sequence,
             buyer_email=emails.get(invoice.tenant_id, ""),
-            belongs_to=None if invoice.belongs_to is None else _other(invoice, others).number,
+            belongs_to=None if invoice.belongs_to is None else _other(invoice, others, own).number,
         )
         issued[invoice.booking_id, invoice.kind].append(ready)
         made.append(ready)
     return made
 
 
-def _other(invoice: Invoice, others: Sequence[Invoice]) -> Invoice:
+def _other(invoice: Invoice, others: Sequence[Invoice], own: Sequence[Invoice]) -> Invoice:
     """For a credit note the first invoice of the booking, which is that of the payment. For an invoice that cancels a credit
-    note, the last one of its amount; if refunds were reported together, the last one that contains it."""
+    note, the last one of which its amount is left; if refunds were reported together, the last one that contains it."""
     if invoice.kind is InvoiceKind.CREDIT_NOTE:
         return others[0]
-    same = [each for each in others if each.amount_cents == invoice.amount_cents]
-    return (same or [each for each in others if each.amount_cents > invoice.amount_cents] or others)[-1]
+    cancelled = Counter[str | None]()
+    for each in own:
+        cancelled[each.belongs_to] += each.amount_cents
+    left = {each.number: each.amount_cents - cancelled[each.number] for each in others}
+    same = [each for each in others if left[each.number] == invoice.amount_cents]
+    larger = [each for each in others if left[each.number] > invoice.amount_cents]
+    return (same or larger or others)[-1]

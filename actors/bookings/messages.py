@@ -150,7 +150,8 @@ class SettleRefund:
     `payment_id` are set if it came as an event of the processor; the payment must be the booking's.
 
     Of events, `cents` is the amount of the refund, and `total_cents` what was refunded of the payment so far, which is not
-    all of it. An event without either is about the whole payment."""
+    all of it. An event without either is about the whole payment. `currency` is that of these amounts; None is the
+    payment's."""
 
     booking_id: str
     declined: str | None
@@ -159,16 +160,23 @@ class SettleRefund:
     payment_id: str | None = None
     cents: int | None = None
     total_cents: int | None = None
+    currency: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SettleDispute:
-    """The processor reports the state of a dispute: open, won or lost. It names the payment, not the booking."""
+    """The processor reports the state of a dispute: open, won or lost. It names the payment, not the booking. `amount_cents`
+    is the disputed part in `currency`; None is all of the payment. `event_id` is the processor's; each is handled once.
+    `at_ms` is when the state changed at the processor, which decides between two outcomes; None is now."""
 
     dispute_id: str
     payment_id: str
     state: PaymentState
     origin: Origin
+    amount_cents: int | None = None
+    currency: str | None = None
+    event_id: str | None = None
+    at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

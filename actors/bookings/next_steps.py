@@ -34,7 +34,7 @@ class AdminStep(StrEnum):
     NONE = "none"
 
 
-FAILED_REFUNDS = ("refund_declined", "refund_failed")
+FAILED_REFUNDS = ("refund_declined", "refund_failed", "dispute_won")
 """Payment issues after which an administrator may order the refund again."""
 
 BY_CAMPAIGN = {

@@ -17,6 +17,7 @@ EVENT_OF_MOVE = {
     BookingMove.CANCEL: "booking.cancelled",
     BookingMove.REFUND: "booking.refunded",
     BookingMove.LOSE_DISPUTE: "booking.refunded",
+    BookingMove.WIN_DISPUTE: "booking.paid",
 }
 """The event of each move of a booking. A reservation is not a move."""
 
@@ -61,6 +62,10 @@ def publish_booking(unit: UnitOfWork, booking: Booking, kind: str, *, key: str =
         "currency": booking.currency,
         "refundedCents": booking.refunded_cents,
     }
+    if booking.period_start_ms != booking.week_start_ms:
+        state["periodStart"] = booking.period_start_ms
+    if booking.paid_currency is not None:
+        state["paidCurrency"] = booking.paid_currency
     _publish(unit, booking.tenant_id, booking.id, kind, state | data, key)
 
 
@@ -75,8 +80,10 @@ def _facts_of(unit: UnitOfWork, booking: Booking) -> dict[str, object]:
         "sponsor": sponsor.name if sponsor is not None else "",
         "week_start_ms": booking.week_start_ms,
         "weeks": booking.weeks,
-        "amount_cents": booking.amount_cents,
-        "currency": booking.currency,
+        "period_start_ms": booking.period_start_ms,
+        # Once it is paid, the money is what arrived.
+        "amount_cents": booking.amount_cents if booking.paid_cents is None else booking.paid_cents,
+        "currency": booking.money_currency,
         "mode": booking.mode,
         "payment": booking.payment_id or "",
     }

@@ -3,11 +3,11 @@
 A sponsor and its rows belong to an account, identified by its tenant.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
-from actors.times import WEEK_MS
+from actors.times import DAY_MS, WEEK_MS, day_of
 
 
 class Side(StrEnum):
@@ -114,7 +114,7 @@ class Sponsor:
 
     @property
     def profile(self) -> dict[str, Any]:
-        """What its owner can change."""
+        """The fields that the sponsor can change."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _NO_PROFILE}
 
     @property
@@ -177,9 +177,13 @@ class Campaign:
 class Booking:
     """`weeks` consecutive weeks of a slot for a campaign. The ids, the weeks and the amount never change.
 
-    `paid_cents` is what arrived: the amount, unless the processor says otherwise; 0 if in another currency. `hold_ms`
-    is when an open hold expires. `payment_id` is the processor's id of the payment, used to refund it. `refund_due_ms`
-    is set while a refund is due: when to try it (again).
+    `paid_cents` is what arrived: the amount, unless the processor says otherwise. `paid_currency` is its currency if that is
+    not `currency`; nodes of 1.1 stored 0 cents instead. `hold_ms` is when an open hold expires. `payment_id` is the
+    processor's id of the payment, used to refund it. `refund_due_ms` is set while a refund is due: when to try it (again).
+
+    `refunded_cents` is what went back in all, by refunds and lost disputes: at most `paid_cents`. `excess_cents` is what they
+    took beyond it, which no document credits. `lost_cents` is the part of both that lost disputes took. `lost_from` is the
+    status in which a loss left nothing of the payment and ended the booking; None if something else ended it.
 
     `refund_cents` is the amount of the refund that was ordered last; None means all of it. `refund_requested_ms` is set
     while a request for a refund waits for an administrator. `next_step_ms` is when the schedule of a paid booking goes on
@@ -223,16 +227,49 @@ class Booking:
     refund_requests: int = 0
     refund_cents: int | None = None
     next_step_ms: int | None = 0
+    paid_currency: str | None = None
+    lost_cents: int = 0
+    excess_cents: int = 0
+    lost_from: BookingStatus | None = None
 
     @property
     def week_end_ms(self) -> int:
         return self.week_start_ms + self.weeks * WEEK_MS
 
     @property
+    def period_start_ms(self) -> int:
+        """The first day that was bought, up to `week_end_ms`: of a week that had begun, the day of the booking."""
+        return max(self.week_start_ms, day_of(self.created_ms) * DAY_MS)
+
+    @property
+    def money_currency(self) -> str:
+        """The currency of `paid_cents` and of all that went back."""
+        return self.paid_currency or self.currency
+
+    @property
+    def left_cents(self) -> int:
+        """What is left of the payment."""
+        return (self.paid_cents or 0) - self.refunded_cents
+
+    @property
     def refund_left_cents(self) -> int:
         """The amount of the refund that is ordered: at most what is left of the payment."""
-        left = (self.paid_cents or 0) - self.refunded_cents
-        return left if self.refund_cents is None else min(left, self.refund_cents)
+        return self.left_cents if self.refund_cents is None else min(self.left_cents, self.refund_cents)
+
+    @property
+    def by_refunds_cents(self) -> int:
+        """What refunds alone gave back: the processor's total, which lost disputes are not part of."""
+        return self.refunded_cents + self.excess_cents - self.lost_cents
+
+    def given_back(self, by_refunds_cents: int, lost_cents: int) -> "Booking":
+        """The booking after so much was refunded, and so much lost in disputes, in all."""
+        paid_cents, back_cents = self.paid_cents or 0, by_refunds_cents + lost_cents
+        return replace(
+            self,
+            refunded_cents=min(paid_cents, back_cents),
+            excess_cents=max(0, back_cents - paid_cents),
+            lost_cents=lost_cents,
+        )
 
     @property
     def issue(self) -> str | None:
@@ -240,7 +277,7 @@ class Booking:
         return "disputed" if self.disputed else self.payment_issue
 
     def unpaid_until_ms(self, now_ms: int) -> int | None:
-        """When its hold was cancelled or expired; None if it is still open or was ever paid."""
+        """Return when its hold was cancelled or expired; None if it is still open or was ever paid."""
         if self.payment_id is not None or self.status_at(now_ms) not in (
             BookingStatus.EXPIRED,
             BookingStatus.CANCELLED,
@@ -272,7 +309,8 @@ class IdempotencyRecord:
 @dataclass(frozen=True, slots=True)
 class PaymentReport:
     """What the processor reported about a payment, whether or not a booking was paid with it. `id` is the dispute's, or
-    for a refund the payment's. `refunded_cents` is what was refunded so far, if that is only a part."""
+    for a refund the payment's. `refunded_cents` is the amount of the dispute, or what was refunded so far; None is all of the
+    payment. `reported_ms` is when it was reported; for a dispute, when its state changed at the processor."""
 
     id: str
     payment_id: str

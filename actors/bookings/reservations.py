@@ -70,7 +70,7 @@ def _not_bookable_week(unit: UnitOfWork, week_ms: int) -> Refused | None:
 
 
 def _not_now(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) -> Refused | None:
-    """Why this slot cannot be held for this campaign now."""
+    """Return why this slot cannot be held for this campaign now; None if it can."""
     if message.tenant_id in unit.suspended:
         return _suspended()
     if message.sponsor is None and unit.sponsor(message.tenant_id) is None:
@@ -94,7 +94,7 @@ def _suspended() -> Refused:
 
 
 def _held_too_often(unit: UnitOfWork, message: Reserve, slot: Slot) -> Refused | None:
-    """Why this account has to wait: it has made all holds of the day, or has just held one of these weeks unpaid."""
+    """Return why this account has to wait: it has made all holds of the day, or has just held one of these weeks unpaid."""
     mine, most = unit.bookings_of(message.tenant_id), unit.rules.holds_per_day
     if sum(booking.created_ms >= _today_ms(unit) for booking in mine) >= most:
         words = f"This account has reserved {most} times today, the maximum. Try again after 00:00 UTC."

@@ -100,9 +100,8 @@ def _is_undecided(unit: UnitOfWork, booking: Booking, ended_ms: int) -> bool:
 def _end(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
     """Refund the weeks that nobody saw, and mail the figures."""
     unseen = unseen_weeks(unit, booking) if unit.rules.refund_unshown else []
-    # A person may have refunded a part by hand.
-    left_cents = (booking.paid_cents or 0) - booking.refunded_cents
-    cents = min(unshown_share(booking, unseen), left_cents) if unseen else 0
+    # A person may have refunded a part by hand, or a bank taken one.
+    cents = min(unshown_share(booking, unseen), booking.left_cents) if unseen else 0
     if cents:
         issue = "not_shown" if len(unseen) == booking.weeks else "partly_shown"
         refunding = changes.apply(

@@ -41,8 +41,13 @@ def _is_ours(booking: Booking, session_id: str | None, now_ms: int) -> bool:
 
 
 def _paid(unit: UnitOfWork, booking: Booking, message: RecordPayment) -> Answer:
-    arrived = message.amount_cents if message.currency == booking.currency else 0
-    paid = replace(booking, payment_id=message.payment_id, paid_ms=unit.now_ms, paid_cents=arrived)
+    paid = replace(
+        booking,
+        payment_id=message.payment_id,
+        paid_ms=unit.now_ms,
+        paid_cents=message.amount_cents,
+        paid_currency=None if message.currency == booking.currency else message.currency,
+    )
     issue = _why_too_late(unit, booking, message)
     if issue is None:
         paid = replace(paid, next_step_ms=booking.week_start_ms)
@@ -58,15 +63,14 @@ def _followed(unit: UnitOfWork, booking: Booking, message: RecordPayment) -> Ans
     """Apply what the processor reported about the payment before the payment itself."""
     for report in unit.reports(message.payment_id):
         if report.state is PaymentState.REFUNDED:
-            if report.refunded_cents is None:
-                return _refunded(unit, booking, message.origin)
-            _refunded_so_far(unit, booking, report.refunded_cents, message.origin)
+            total_cents = booking.paid_cents or 0 if report.refunded_cents is None else report.refunded_cents
+            _refunded_so_far(unit, booking, total_cents, message.origin)
             booking = unit.booking(booking.id) or booking
-    return unit.view(disputes.follow(unit, booking, message.origin))
+    return unit.view(disputes.follow(unit, booking, disputes.lost_before(unit, booking), message.origin))
 
 
 def _why_too_late(unit: UnitOfWork, booking: Booking, payment: RecordPayment) -> str | None:
-    """Why a payment has to be refunded; None if the booking can have its weeks."""
+    """Return why a payment has to be refunded; None if the booking can have its weeks."""
     if (payment.amount_cents, payment.currency) != (booking.amount_cents, booking.currency):
         return "amount_mismatch"
     if booking.status is BookingStatus.CANCELLED:
@@ -115,13 +119,16 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
         return unit.view(booking)
     if message.declined is not None:
         return _refund_declined(unit, booking, message)
+    if _is_whole(message):
+        return _refunded_so_far(unit, booking, booking.paid_cents or 0, message.origin)
+    if message.currency not in (None, booking.money_currency):
+        why = f"was paid in {booking.money_currency}, and the refund is in {message.currency}"
+        return Refused(Code.INVALID_STATE, f"The booking {booking.id} {why}.")
     if message.total_cents is not None:
         return _refunded_so_far(unit, booking, message.total_cents, message.origin)
-    if booking.status is BookingStatus.REFUNDED and _is_whole(message):
-        return _refunded_so_far(unit, booking, booking.paid_cents or 0, message.origin)
     if booking.status is BookingStatus.REFUNDED or _is_outdated(booking, message):
         return unit.view(booking)
-    return _refunded(unit, booking, message.origin, None if _is_whole(message) else _total_with(booking, message.cents))
+    return _refunded(unit, booking, message.origin, _total_with(booking, message.cents))
 
 
 def _is_whole(message: SettleRefund) -> bool:
@@ -129,45 +136,54 @@ def _is_whole(message: SettleRefund) -> bool:
     return message.event_id is not None and message.cents is None and message.total_cents is None
 
 
-def _total_with(booking: Booking, cents: int | None) -> int | None:
-    """The total refunded with the ordered refund, of `cents` if the processor says so. None: all that was paid."""
-    cents = booking.refund_cents if cents is None else cents
+def _total_with(booking: Booking, cents: int | None) -> int:
+    """The total of refunds with the one that was ordered, of `cents` if the processor says so."""
     if cents is None:
-        return None
+        if booking.refund_cents is None:
+            return booking.by_refunds_cents + booking.left_cents
+        cents = booking.refund_left_cents if booking.status is BookingStatus.REFUNDING else booking.refund_cents
     # A paid booking's order was declined to another node. What was refunded so far may contain it.
-    return (
-        max(booking.refunded_cents, cents) if booking.status is BookingStatus.PAID else booking.refunded_cents + cents
-    )
+    before = booking.by_refunds_cents
+    return max(before, cents) if booking.status is BookingStatus.PAID else before + cents
 
 
 def _refunded_so_far(unit: UnitOfWork, booking: Booking, total_cents: int, origin: Origin) -> Answer:
-    """Record what was refunded of a payment in all. If that contains the refund that was ordered, it is done. Otherwise
-    somebody refunded a part by hand, and the booking stays as it is."""
-    total_cents = min(total_cents, booking.paid_cents or 0)
-    more = total_cents - booking.refunded_cents
-    if more <= 0:
-        return unit.view(booking)
+    """Record what was refunded of a payment in all. If that contains the refund that was ordered, or if nothing is left, the
+    booking ends. Otherwise somebody refunded a part by hand, and it stays as it is."""
+    paid_cents, before = booking.paid_cents or 0, booking.by_refunds_cents
+    total_cents = min(total_cents, paid_cents)
+    more = total_cents - before
     if booking.status is BookingStatus.REFUNDING and more >= booking.refund_left_cents:
         return _refunded(unit, booking, origin, total_cents)
-    before, booking = booking.refunded_cents, replace(booking, refunded_cents=total_cents)
+    if more <= 0:
+        return unit.view(booking)
+    if booking.status is BookingStatus.PAID and total_cents == paid_cents:
+        return _refunded(unit, booking, origin, total_cents)
+    if booking.lost_from is BookingStatus.REFUNDING and more >= (booking.refund_cents or paid_cents):
+        # The refund that was due when the payment was lost had been made.
+        booking = replace(booking, lost_from=None)
+    booking = booking.given_back(total_cents, booking.lost_cents)
     unit.save_booking(booking)
-    unit.audit(origin, "booking.refunded_in_part", "booking", booking.id, {"refunded_cents": [before, total_cents]})
-    notifications.mail_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
+    facts = {"refunded_cents": [before, total_cents], "currency": booking.money_currency}
+    unit.audit(origin, "booking.refunded_in_part", "booking", booking.id, facts)
+    notifications.mail_owner(unit, booking, "refund_made", None, refund_cents=total_cents)
+    if booking.status is BookingStatus.PAID and not booking.left_cents:
+        booking = disputes.end(unit, booking, origin)
     return unit.view(booking)
 
 
-def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin, total_cents: int | None = None) -> Answer:
-    """End a booking whose refund is done. `total_cents` was refunded in all; None means all that was paid."""
+def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin, total_cents: int) -> Answer:
+    """End a booking whose refund is done. `total_cents` was refunded in all."""
+    paid_cents = booking.paid_cents or 0
     if booking.status is BookingStatus.PAID:
         # Refunded by hand at the processor's, without an order here; or the order was declined to another node at first.
-        cents = None if total_cents is None else booking.refund_cents
+        cents = None if total_cents >= paid_cents else booking.refund_cents
         ordered = changes.apply(
             unit, booking, BookingMove.ORDER_REFUND, origin, refund_cents=cents, refund_requested_ms=None
         )
         booking = ordered or booking
-    paid_cents = booking.paid_cents or 0
-    cents = paid_cents if total_cents is None else min(paid_cents, total_cents)
-    return changes.changed(unit, booking, BookingMove.REFUND, origin, refunded_cents=cents, refund_due_ms=None)
+    booking = booking.given_back(min(paid_cents, total_cents), booking.lost_cents)
+    return changes.changed(unit, booking, BookingMove.REFUND, origin, refund_due_ms=None)
 
 
 def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, payment_id: str) -> Answer:
@@ -211,15 +227,16 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
             unit.audit(message.origin, "booking.refund_declined", "booking", booking.id, {"why": why})
         # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
         # that another node has made since.
-        case BookingStatus.REFUNDED if message.event_id is not None and not disputes.is_lost(unit, booking):
+        case BookingStatus.REFUNDED if message.event_id is not None and booking.lost_from is None:
+            by_refunds = booking.by_refunds_cents
+            kept_cents = 0 if message.cents is None else max(0, by_refunds - message.cents)
             moved = changes.apply(
                 unit,
-                booking,
+                booking.given_back(kept_cents, booking.lost_cents),
                 BookingMove.FAIL_REFUND,
                 message.origin,
                 details={"why": why},
                 payment_issue="refund_failed",
-                refunded_cents=0 if message.cents is None else max(0, booking.refunded_cents - message.cents),
             )
         case _:
             return unit.view(booking)

@@ -14,7 +14,7 @@ unknown_slot = partial(unknown, "slot")
 _UNAUDITED = ("id", "created_ms", "demo")
 """Fields that never change, and so are not part of a difference."""
 
-MOST_CENTS = 99_999_999
+MAX_CENTS = 99_999_999
 """The largest amount of one booking: the most that card processors accept."""
 
 
@@ -67,13 +67,13 @@ def retire_slot(unit: UnitOfWork, message: RetireSlot) -> Answer:
 
 
 def too_expensive() -> Refused:
-    message = f"All weeks of a booking together may cost at most {MOST_CENTS} cents."
-    problem = Problem("weekPriceCents", "too_expensive", f"times the weeks may be at most {MOST_CENTS} cents")
+    message = f"All weeks of a booking together may cost at most {MAX_CENTS} cents."
+    problem = Problem("weekPriceCents", "too_expensive", f"times the weeks may be at most {MAX_CENTS} cents")
     return Refused(Code.INVALID_REQUEST, message, problems=(problem,))
 
 
 def _too_dear(slot: Slot) -> bool:
-    return slot.weeks * slot.week_price_cents > MOST_CENTS
+    return slot.weeks * slot.week_price_cents > MAX_CENTS
 
 
 def _audited_fields(slot: Slot) -> dict[str, Any]:

@@ -119,8 +119,9 @@ def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
                 rows["booking_ids"].add(booking_id)
                 rows["event_ids"].update(filter(None, [event]))
                 rows["payment_ids"].update(filter(None, [payment]))
-            case SettleDispute(payment_id=payment_id):
+            case SettleDispute(payment_id=payment_id, event_id=event):
                 rows["payment_ids"].add(payment_id)
+                rows["event_ids"].update(filter(None, [event]))
             case FollowSchedule(booking_id=booking_id):
                 rows["booking_ids"].add(booking_id)
                 rows["followed_ids"].add(booking_id)

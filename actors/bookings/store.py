@@ -240,7 +240,8 @@ class SponsorshipStore(Protocol):
         ...
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
-        """Bookings whose `refund_due_ms` has passed, longest first."""
+        """Bookings whose `refund_due_ms` has passed, longest first. A refund waits while its payment is disputed: the
+        processor would decline it."""
         ...
 
     async def due_steps(self, now_ms: int, limit: int) -> Sequence[str]:

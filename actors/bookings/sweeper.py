@@ -23,7 +23,7 @@ from actors.values import CallFailed
 HOLDS, REFUNDS, STEPS = 200, 20, 200
 """The most holds, refunds and steps of schedules per round. The next round finds the rest."""
 
-MOST_COUNTED = 1_000
+MAX_COUNTED = 1_000
 """Most waiting refunds that are counted."""
 
 PENDING_ROUNDS = 60
@@ -69,7 +69,7 @@ class HoldAndRefundSweeper(PeriodicTask):
         await _for_each(await self._store.due_steps(now_ms, STEPS), self._ledger.follow_schedule)
         if await self._store.digest_is_due(now_ms - self._ledger.rules.digest_ms):
             await self._ledger.send_digest()
-        self.refunds_waiting = await self._store.waiting_refunds(MOST_COUNTED)
+        self.refunds_waiting = await self._store.waiting_refunds(MAX_COUNTED)
         await _for_each(await self._store.due_refunds(now_ms, REFUNDS), self._pay_back)
 
     async def _expire(self, booking_id: str) -> None:

@@ -32,7 +32,8 @@ class CampaignMove(StrEnum):
 class BookingMove(StrEnum):
     """Moves of a booking. `PAY` is a payment for weeks that the booking holds or can still get. `PAY_TOO_LATE` is one
     that has to be refunded: the weeks are gone or the booking was cancelled. `FAIL_REFUND`: a refund did not arrive.
-    `LOSE_DISPUTE`: the payer's bank has taken the money back."""
+    `LOSE_DISPUTE`: the payer's bank has taken back what was left of the money. `WIN_DISPUTE`: it returned it after all, and
+    the weeks are still free. `WIN_DISPUTE_TOO_LATE`: they are not, or a refund was due before."""
 
     OPEN_CHECKOUT = "open_checkout"
     PAY = "pay"
@@ -44,6 +45,8 @@ class BookingMove(StrEnum):
     DECLINE_REFUND = "decline_refund"
     FAIL_REFUND = "fail_refund"
     LOSE_DISPUTE = "lose_dispute"
+    WIN_DISPUTE = "win_dispute"
+    WIN_DISPUTE_TOO_LATE = "win_dispute_too_late"
 
 
 CAMPAIGN_MOVES: Mapping[CampaignStatus, Mapping[CampaignMove, CampaignStatus]] = {
@@ -100,7 +103,7 @@ BOOKING_MOVES: Mapping[BookingStatus, Mapping[BookingMove, BookingStatus]] = {
         BookingMove.DECLINE_REFUND: BookingStatus.PAID,
         BookingMove.LOSE_DISPUTE: BookingStatus.REFUNDED,
     },
-    # Only money moves these three: a payment that was already under way, or a refund that came back.
+    # Only money moves these three: a payment that was already under way, a refund that came back, or a bank that returned it.
     BookingStatus.EXPIRED: {
         BookingMove.PAY: BookingStatus.PAID,
         BookingMove.PAY_TOO_LATE: BookingStatus.REFUNDING,
@@ -110,6 +113,8 @@ BOOKING_MOVES: Mapping[BookingStatus, Mapping[BookingMove, BookingStatus]] = {
     },
     BookingStatus.REFUNDED: {
         BookingMove.FAIL_REFUND: BookingStatus.REFUNDING,
+        BookingMove.WIN_DISPUTE: BookingStatus.PAID,
+        BookingMove.WIN_DISPUTE_TOO_LATE: BookingStatus.REFUNDING,
     },
 }
 

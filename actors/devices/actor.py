@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from actors.devices.codes import USER_CODE_BYTES, read_code, user_code_from
+from actors.devices.codes import USER_CODE_BYTES, user_code_from, user_code_of
 from actors.devices.messages import (
     Answer,
     ApprovedEnded,
@@ -83,14 +83,20 @@ class DeviceAuthorizer(RecordingActor[Message, Answer, DeviceStore, DeviceRules]
 
     async def view_login(self, typed: str, agent: Agent) -> DeviceView | Refused:
         """The device login with the user code that was typed in a session."""
-        return await self.ask_for(ViewDevice(read_code(typed), agent.id), DeviceView, Refused)
+        code = user_code_of(typed)
+        return (
+            code if isinstance(code, Refused) else await self.ask_for(ViewDevice(code, agent.id), DeviceView, Refused)
+        )
 
     async def decide(self, typed: str, agent: Agent, *, approve: bool, admin: bool = False) -> DeviceView | Refused:
         """Approve or deny the device login with the user code that was typed in a session, for the session's account. With
         `admin`, its key carries administration."""
         assert agent.type == "session", "a person decides, in a browser"
         assert agent.email is not None, "a session belongs to an account"
-        message = Decide(read_code(typed), agent.id, agent.email, approve, self._id("aud"), request_id.get(), admin)
+        code = user_code_of(typed)
+        if isinstance(code, Refused):
+            return code
+        message = Decide(code, agent.id, agent.email, approve, self._id("aud"), request_id.get(), admin)
         return await self.ask_for(message, DeviceView, Refused)
 
     async def end_approved(self, email: str) -> ApprovedEnded:

@@ -1,5 +1,8 @@
 """User codes: made from entropy, displayed, and parsed from what people type (RFC 8628, 6.1). Pure."""
 
+from actors.shared.codes import read_typed
+from actors.values import Code, Refused
+
 ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"
 """No vowels, so that codes spell no words, and no Y."""
 
@@ -27,4 +30,12 @@ def format_code(user_code: str) -> str:
 
 def read_code(typed: str) -> str:
     """The code in typed text: upper case, without characters that codes do not use."""
-    return "".join(letter for letter in typed if letter in _ALPHABET_ANY_CASE).upper()
+    return "".join(letter for letter in read_typed(typed) if letter in _ALPHABET_ANY_CASE).upper()
+
+
+def user_code_of(typed: str) -> str | Refused:
+    """The code in typed text. Refused if it is not complete, which costs no guess."""
+    code = read_code(typed)
+    if len(code) == LENGTH:
+        return code
+    return Refused(Code.INVALID_CODE, f"This is not a code of a device. It has {LENGTH} letters, such as WDJB-MJHT.")

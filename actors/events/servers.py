@@ -26,7 +26,7 @@ class ServerReport:
     """The age of its oldest prepared transaction."""
 
     def problems(self) -> list[str]:
-        """What an operator has to mend, each as one line."""
+        """The problems that an operator has to fix, one line each."""
         if self.error:
             return [f"{self.name} cannot be used, so the events of its {self.places} places get 503: {self.error}"]
         found = [f"{self.name} has {setting}: a confirmed event can be lost in a crash" for setting in self.unsafe]

@@ -96,7 +96,7 @@ class LeasingSender(PeriodicTask, Generic[Work, Outcome]):
 
     @abstractmethod
     async def _look_after(self) -> None:
-        """What else belongs to a round."""
+        """Do the other work of a round, after the pieces that are due have started."""
 
     # Read by metrics.
 

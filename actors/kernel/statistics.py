@@ -1,4 +1,4 @@
-"""What an actor reports: its state, a snapshot of its counts, and each batch after its callers have their answers."""
+"""The reports of an actor: its state, a snapshot of its counts, and each batch after its callers have their answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class ServedBatch:
     """In the units of `Actor.weigh`."""
     started: float
     committed: float = 0.0
-    """When its outcome was known, before its callers were answered."""
+    """The time at which its outcome was known, before its callers were answered."""
     ended: float = 0.0
     attempts: int = 0
     """How often it was committed until its outcome was known."""

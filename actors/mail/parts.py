@@ -18,7 +18,7 @@ WIDTH = 72
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """Why the mail came, the service that sent it, and where to stop mails of its topic, if it has one."""
+    """The reason for the mail, the service that sent it, and the page that stops mails of its topic, if it has one."""
 
     because: str
     site: str

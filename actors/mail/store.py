@@ -5,7 +5,7 @@ from typing import Protocol
 
 from actors.mail.messages import Lease, Mail, Outcome, QueuedMessage
 
-MOST_COUNTED = 1_000
+MAX_COUNTED = 1_000
 """Most messages that `Lease.backlog` counts."""
 
 
@@ -15,7 +15,7 @@ class Outbox(Protocol):
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         """Lease at most `limit` due messages until `until_ms`, longest due first, in the order in which they were
         created. Counts an attempt for each. Skips messages that another node is leasing. Its `backlog` counts at most
-        `MOST_COUNTED` messages."""
+        `MAX_COUNTED` messages."""
         ...
 
     async def mark(self, marks: Sequence[Outcome]) -> None:

@@ -9,14 +9,15 @@ import unicodedata
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
+from actors.shared import money as amounts
 from actors.shared.dates import calendar, date, days
 from actors.times import MINUTE_MS, WEEK_MS
 
 WRITTEN = "written_ms"
 """The name of the value that holds the time of the mail."""
 
-JOINERS = "\u200c\u200d"
-"""Format characters that some scripts and emoji need."""
+JOINERS = frozenset("\u200c\u200d") | frozenset(map(chr, range(0xE0061, 0xE0080)))
+"""Format characters that some scripts and emoji need: joiners, and the tags of flags of regions."""
 
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
 SUBJECT_LENGTH = 150
@@ -51,8 +52,8 @@ def header(text: str) -> str:
 
 
 def money(cents: str, currency: str) -> str:
-    """`USD 1,250.00`."""
-    return f"{currency.upper()} {int(cents) // 100:,}.{int(cents) % 100:02}"
+    """`USD 1,250.00`, `JPY 1,250`."""
+    return amounts.money(int(cents), currency)
 
 
 def number(count: str) -> str:
@@ -72,9 +73,9 @@ def rate(clicks: str, impressions: str) -> str:
 
 @pass_context
 def weeks(context: Context, start_ms: str, count: str) -> str:
-    """The days of weeks: `30 November to 6 December`."""
-    start = int(start_ms)
-    return days(start, start + int(count) * WEEK_MS, int(context[WRITTEN]))
+    """The days of weeks: `30 November to 6 December`. Of the weeks of a booking, those that were bought."""
+    end = int(start_ms) + int(count) * WEEK_MS
+    return days(int(context.get("period_start_ms", start_ms)), end, int(context[WRITTEN]))
 
 
 @pass_context

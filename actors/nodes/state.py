@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from actors.nodes.messages import LiveNode, NodeInfo
 
-MOST_NODES = 256
+MAX_NODES = 256
 """More live nodes are neither read nor counted, so that a heartbeat reads a bounded number of rows."""
 
 GONE_SECONDS = 3_600.0

@@ -13,7 +13,7 @@ class NodeStore(Protocol):
         """Record a heartbeat of `node`, delete some old rows, and return the nodes younger than `live_seconds`, itself
         included.
 
-        At most `MOST_NODES`. One round trip, which skips locked rows instead of waiting for them. Raises
+        At most `MAX_NODES`. One round trip, which skips locked rows instead of waiting for them. Raises
         `StorageUnavailable`, `Contended` or `OutcomeUnknown`; repeating it is harmless.
         """
         ...
@@ -23,5 +23,5 @@ class NodeStore(Protocol):
         ...
 
     async def live(self, live_seconds: float) -> Sequence[LiveNode]:
-        """The nodes with a heartbeat younger than `live_seconds`, at most `MOST_NODES`. Raises `StorageUnavailable`."""
+        """The nodes with a heartbeat younger than `live_seconds`, at most `MAX_NODES`. Raises `StorageUnavailable`."""
         ...

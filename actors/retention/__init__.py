@@ -1,1 +1,1 @@
-"""How long rows live: the rules of retention, and the store that deletes what is over."""
+"""The rules of retention, and the store that deletes rows whose time is over."""

@@ -43,7 +43,7 @@ CHALLENGE_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Ceremony:
-    """What a browser passes to `navigator.credentials`. The challenge is available in clear only here."""
+    """The options that a browser passes to `navigator.credentials`. The challenge is available in clear only here."""
 
     options: Mapping[str, Any] = field(repr=False)
 

@@ -56,7 +56,7 @@ def may_add(session: Session, now_ms: int, rules: PasskeyRules, *, first: bool) 
 
 
 def confirmed_until(session: Session, rules: PasskeyRules) -> int:
-    """Until when a session may remove passkeys: for a while after it has shown one."""
+    """Return the time until which a session may remove passkeys: a while after it has shown one."""
     return 0 if session.passkey_ms is None else session.passkey_ms + rules.fresh_ms
 
 

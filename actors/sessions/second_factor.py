@@ -11,7 +11,7 @@ from actors.values import AuditRecord, Done, OutboxMessage
 
 
 class Purpose(StrEnum):
-    """What a challenge is for. A signature made for one purpose serves no other."""
+    """The purpose of a challenge. A signature made for one purpose serves no other."""
 
     REGISTER = "register"
     CONFIRM = "confirm"

@@ -1,4 +1,4 @@
-"""What a transaction sends out: mails to accounts, and events for webhooks.
+"""The messages that a transaction sends: mails to accounts, and events for webhooks.
 
 Rules append these values to a decision. The stores look up the recipients and write the rows in the same transaction, so
 each committed change is sent exactly once. Source: ADR 0079.

@@ -4,6 +4,8 @@ Knows nothing of what a code is for: a row with a code extends `EmailedCode`, an
 `Sendings`. Source of the rules: ADR 0011 and 0056. `actors.shared.code_mails` has those of whole mailboxes.
 """
 
+import re
+import unicodedata
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -40,6 +42,11 @@ class EmailedCode:
     attempts: int = 0
 
 
+MINUS = "\N{MINUS SIGN}"
+_DECORATION = frozenset(("Zs", "Zl", "Zp", "Pd", "Cf", "Cc", "Mn", "Me"))
+"""The categories of spaces, hyphens, controls, formats and marks in Unicode."""
+_EMAILED = re.compile("[0-9]{6}(?:[0-9]{6})?")
+
 WRONG_CLOCK_MS = DAY_MS
 """A `sent_ms` further ahead comes from a wrong clock and is ignored, so that nobody is locked out until then."""
 
@@ -75,6 +82,24 @@ def guess(row: C, proof: bytes, rules: CodeRules, *, valid: bool) -> tuple[C, bo
     if row.proof is None or not valid or row.attempts >= rules.attempts:
         return row, False
     return replace(row, attempts=row.attempts + 1), constant_time_equal(row.proof, proof)
+
+
+def read_typed(text: str) -> str:
+    """A code from what a person types or pastes: with ASCII digits, without spaces, hyphens and what cannot be seen."""
+    plain = unicodedata.normalize("NFKC", text)
+    return "".join(
+        str(unicodedata.decimal(sign, sign))
+        for sign in plain
+        if sign != MINUS and unicodedata.category(sign) not in _DECORATION
+    )
+
+
+def emailed_code(typed: str) -> str | Refused:
+    """The code of a mail that was typed. Refused if it can be none, which costs no attempt."""
+    code = read_typed(typed)
+    if _EMAILED.fullmatch(code):
+        return code
+    return Refused(Code.INVALID_CODE, "This is not a code of ours. Write the 6 or 12 digits of the mail.")
 
 
 def wrong_code() -> Refused:

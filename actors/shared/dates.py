@@ -5,7 +5,7 @@ Times are UTC epoch milliseconds. A year is named where it is not the year of `n
 
 from datetime import UTC, datetime
 
-from actors.times import SECOND_MS
+from actors.times import DAY_MS, SECOND_MS
 
 LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
 """The last moment that Python's calendar knows; later ones are shown as this."""
@@ -40,3 +40,10 @@ def days(start_ms: int, end_ms: int, now_ms: int, *, short: bool = False) -> str
     if first.year == last.year or (short and first.year == this_year):
         return f"{since} to {until}"
     return f"{since} {first.year} to {until}"
+
+
+def length(start_ms: int, end_ms: int) -> str:
+    """The length of whole days in words: `2 weeks`, `2 days`, `1 week and 2 days`."""
+    weeks, rest = divmod(max(0, end_ms - start_ms) // DAY_MS, 7)
+    parts = [f"{count} {one}{'' if count == 1 else 's'}" for count, one in ((weeks, "week"), (rest, "day")) if count]
+    return " and ".join(parts) or "0 days"

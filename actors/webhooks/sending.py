@@ -88,7 +88,7 @@ def event_of_test(webhook: Webhook, event_id: str, now_ms: int) -> WebhookEvent:
     return WebhookEvent(event_id, webhook.tenant_id, webhook.id, EventType.TEST, payload, now_ms)
 
 
-# Which deliveries start.
+# The choice of the deliveries that start.
 
 
 def choose(ready: Iterable[Ready], room: Room) -> dict[str, int]:

@@ -10,7 +10,7 @@ from actors.webhooks.state import Decision, LockSet, Snapshot
 
 Decide = Callable[[Snapshot], Decision]
 
-MOST_COUNTED = 1_000
+MAX_COUNTED = 1_000
 """Most deliveries that `backlog` counts."""
 
 
@@ -68,5 +68,5 @@ class WebhookStore(Protocol):
         ...
 
     async def backlog(self, now_ms: int) -> Backlog:
-        """The deliveries that wait for enabled webhooks; at most `MOST_COUNTED` are counted."""
+        """The deliveries that wait for enabled webhooks; at most `MAX_COUNTED` are counted."""
         ...

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from service.api.messages import Request
+from service.http.header_lists import members
+
+MOST_COOKIES = 256
+"""Cookies of a request that are read. Browsers keep fewer for a site."""
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing (RFC 9110, 9.2.1)."""
@@ -26,8 +30,8 @@ class Cookie:
         name, values = self.name(base_url), []
         # Only what separates cookies for a browser (RFC 6265, 5.2): otherwise a page of a sibling domain could hide a cookie
         # with a protected name in the value, or behind a letter of the name, of one that it may set.
-        for pair in headers.get("cookie", "").split(";"):
-            key, found, value = pair.strip(" \t").partition("=")
+        for pair in members(headers.get("cookie", ""), ";", MOST_COOKIES):
+            key, found, value = pair.partition("=")
             if found and key == name:
                 values.append(value)
         return values[0] if len(values) == 1 else None

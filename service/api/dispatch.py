@@ -13,14 +13,16 @@ from service.api.authentication import Caller, authenticate, no_session, signed_
 from service.api.authorization import authorize
 from service.api.context import Services
 from service.api.cookies import from_our_page
+from service.api.cors import CORS
 from service.api.deadlines import answer_seconds, best_effort, extend_deadline, pays, start_deadline, within_deadline
 from service.api.errors import too_fast, unavailable
 from service.api.messages import Answer, Headers, Request, note
 from service.api.operation import Call, Operation
 from service.api.policy import Access
 from service.api.rate_limits import rate_limit_headers
-from service.api.refusals import CORS, failure, refusal, rendered
-from service.api.validation import FORM, form_as_json, parse_body, parse_query, read_idempotency_key
+from service.api.refusals import failure, refusal, rendered
+from service.api.spreadsheets import for_people
+from service.api.validation import FORM, form_as_json, parse_body, parse_query, read_idempotency_key, undecodable
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +84,10 @@ class RequestPipeline:
         call = self._validate(caller)
         if isinstance(call, Refused):
             return call
-        return await self._operation.handler(self._services, call)
+        answer = await self._operation.handler(self._services, call)
+        if self._operation.spreadsheet and caller.signed_in is not None and isinstance(answer, Answer):
+            return for_people(answer)
+        return answer
 
     async def outcome_within_deadline(self) -> Answer | Refused:
         """The outcome, or `trio.TooSlowError` at the deadline.
@@ -213,6 +218,10 @@ class RequestPipeline:
             if isinstance(query, Refused):
                 return query
             call.query = query
+        if operation.reads:
+            refused = undecodable(request)
+            if refused is not None:
+                return refused
         if operation.body is not None:
             text = self._json_body()
             if isinstance(text, Refused):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from service.snapshots.etags import matches
+from service.http.header_lists import members
 
 BR, GZIP, IDENTITY = "br", "gzip", "identity"
 
@@ -14,7 +14,7 @@ CODINGS = (BR, GZIP)
 VARY = ("vary", "Accept-Encoding")
 """For responses that are compressed for some clients."""
 
-MOST_CHARACTERS = 256
+MAX_CHARACTERS = 256
 """A longer Accept-Encoding is taken for one that accepts no coding. Those of browsers have about 25 characters."""
 
 _ANY = (IDENTITY, *CODINGS)
@@ -32,15 +32,15 @@ def acceptable(header: str | None) -> tuple[str, ...]:
     """
     if header is None:
         return _ANY
-    return (IDENTITY,) if len(header) > MOST_CHARACTERS else _parsed(header)
+    return (IDENTITY,) if len(header) > MAX_CHARACTERS else _parsed(header)
 
 
 @lru_cache(512)
 def _parsed(header: str) -> tuple[str, ...]:
     """Most clients send one of few headers, so results are cached. Of equal weights, the smaller body is best."""
     weights: dict[str, float] = {}
-    for part in header.split(","):
-        name, *parameters = (piece.strip().lower() for piece in part.split(";"))
+    for part in members(header.lower()):
+        name, *parameters = members(part, ";")
         weights[_ALIASES.get(name, name)] = _weight(parameters)
     rest = weights.get("*")
     plain = _LAST if rest is None else rest
@@ -76,6 +76,8 @@ def known_tag(headers: Mapping[str, str], etag: str) -> str | None:
     if_none_match = headers.get("if-none-match")
     if if_none_match is None:
         return None
+    # The comparison is weak, and `*` is every tag (RFC 9110, section 13.1.2).
+    named = {tag.removeprefix("W/") for tag in members(if_none_match)}
     codings = (*acceptable(headers.get("accept-encoding")), IDENTITY)
     tags = (tag_in(etag, coding, best=best) for coding in codings for best in (False, True))
-    return next((tag for tag in tags if matches(if_none_match, tag)), None)
+    return next((tag for tag in tags if "*" in named or tag in named), None)

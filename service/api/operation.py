@@ -82,6 +82,11 @@ class Operation:
         return tuple(re.findall(r"\{(\w+)\}", self.path))
 
     @property
+    def reads(self) -> bool:
+        """Whether the operation reads a body."""
+        return self.body is not None or self.raw_body
+
+    @property
     def account(self) -> bool:
         """Whether the key must belong to an account."""
         return self.family is Family.SPONSORSHIP and self.access is Access.REQUIRED
@@ -104,6 +109,8 @@ class Operation:
                 codes.add(Code.FORBIDDEN)
         elif self.access is not Access.PUBLIC:
             codes |= {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED, Code.FORBIDDEN}
+        if self.reads:
+            codes.add(Code.UNSUPPORTED_MEDIA_TYPE)
         if self.keyed:
             codes.add(Code.IDEMPOTENCY_CONFLICT)
         if self.scopes:

@@ -6,19 +6,11 @@ import logging
 import trio
 
 from actors.values import ActorFailed, Overloaded, Refused, Stopped, StorageUnavailable
+from service.api.cors import CORS
 from service.api.errors import Family, body_of, headers_of, internal_error, invalid_cursor, status_of, unavailable
 from service.api.messages import Answer, note
 from service.api.operation import Operation
 from service.tokens.signing import BadCursor
-
-CORS = (
-    ("access-control-allow-origin", "*"),
-    (
-        "access-control-expose-headers",
-        "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Event-Dropped, X-Request-Id, X-Search-Relaxed",
-    ),
-)
-"""Headers that let pages of any site read the response."""
 
 log = logging.getLogger(__name__)
 

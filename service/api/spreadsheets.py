@@ -4,7 +4,9 @@ Each page is one short read of the store, so an export of any length holds no tr
 """
 
 import csv
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from io import StringIO
 from typing import Generic, TypeVar
 
@@ -24,19 +26,37 @@ PAGE_ROWS = 500
 PIECE_BYTES = 16 * 1024
 """Bytes that are sent at a time: small enough for all requests of one HTTP/2 connection to be exports."""
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+SIGNS = "=+-@＝＋－＠﹦﹢﹣﹫"
+"""What begins a formula, in each width."""
+
+FORMULA_STARTS = (*SIGNS, "\t", "\r", "\n")
 """Spreadsheets may take a cell that begins with one of these for a formula, which could send other cells elsewhere."""
+
+UNSEEN = r'[\s\x00-\x1f\u200b-\u200f\u2060\ufeff"]*'
+"""What spreadsheets may skip before a formula."""
+
+_SIGN = f"[{re.escape(SIGNS)}]"
+_BEGINS = re.compile(
+    rf'(?:^(?=[\t\r\n])|(?:^|(?<=[;|,\t\r\n]))(?={UNSEEN}{_SIGN})|(?<= )(?="?{_SIGN}\S))',
+)
+"""Where a cell may begin with a formula: the text itself and, after each separator in it, what is a cell of its own for a
+spreadsheet that separates cells by it. Our quotes do not help there, because they are within a cell. A space is in every
+text, so a sign between two spaces is none."""
+
+BOM = b"\xef\xbb\xbf"
+"""Tells Excel that a file is UTF-8."""
 
 
 def csv_of(rows: Iterable[Sequence[Cell]]) -> bytes:
-    """Rows as CSV: UTF-8, lines that end in CR LF, and an apostrophe before text that looks like a formula."""
+    """Rows as CSV: UTF-8, lines that end in CR LF, and an apostrophe before all that a spreadsheet could take for a formula,
+    whatever it separates cells by."""
     text = StringIO()
     csv.writer(text, lineterminator="\r\n").writerows(map(_harmless, rows))
     return text.getvalue().encode()
 
 
 def _harmless(row: Sequence[Cell]) -> list[Cell]:
-    return [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell for cell in row]
+    return [_BEGINS.sub("'", cell) if isinstance(cell, str) else cell for cell in row]
 
 
 class Spreadsheet(Generic[Row, Position]):
@@ -90,12 +110,26 @@ class Spreadsheet(Generic[Row, Position]):
         """The lines of a page of rows; by default, one for each."""
         return map(self._cells, rows)
 
+    def begin_with(self, mark: bytes) -> None:
+        """Put bytes before the first piece."""
+        self._made = mark + self._made
+
     async def answer(self, filename: str) -> Answer:
         """The response that a browser saves as `filename`. The first page is read now, so that its failure is a refusal."""
         await self._read_page()
         if not self._more:
             return Answer(200, self._made, csv_headers(filename), CSV)
         return Answer(200, b"", csv_headers(filename), CSV, pieces=self)
+
+
+def for_people(answer: Answer) -> Answer:
+    """A CSV file as a browser saves it: with a BOM. Any other response as it is."""
+    if answer.content_type != CSV:
+        return answer
+    if isinstance(answer.pieces, Spreadsheet):
+        answer.pieces.begin_with(BOM)
+        return answer
+    return replace(answer, body=BOM + answer.body)
 
 
 def csv_headers(filename: str) -> list[tuple[str, str]]:

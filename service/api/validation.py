@@ -2,8 +2,10 @@
 
 import json
 import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import cache, lru_cache
 from typing import TypeVar
 from urllib.parse import parse_qsl
@@ -12,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from actors.values import Code, Problem, Refused, invalid_field
 from service.api.duplicate_keys import repeated_key
+from service.api.messages import Request
 from service.schemas.problems import LONGEST_NAME, problems_of
 
 M = TypeVar("M", bound=BaseModel)
@@ -29,6 +32,12 @@ SHORT_CHARACTERS = 64
 """A query of at most this length is often sent again, so its model is cached. Longer ones, as with a cursor, rarely are."""
 
 
+LONGEST_NUMBER = 64
+MOST_WHOLE = 10**18
+
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]{1,4})?', re.DOTALL)
+"""A string, or a number, of a JSON text."""
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 _IDEMPOTENCY_KEY = re.compile(IDEMPOTENCY_KEY_PATTERN)
 
 
@@ -63,17 +72,65 @@ def _fields(body: bytes) -> list[tuple[str, str]]:
         return []
 
 
+def undecodable(request: Request) -> Refused | None:
+    """The refusal of a body in a content coding (RFC 9110, 8.4)."""
+    coding = request.headers.get("content-encoding", "")
+    if not request.body or coding.strip().lower() in ("", "identity"):
+        return None
+    return Refused(
+        Code.UNSUPPORTED_MEDIA_TYPE, "Send the body as it is, without Content-Encoding: this service decodes no coding."
+    )
+
+
+def unreadable(body: bytes) -> str | None:
+    """Why bytes that are not JSON are none, if their encoding is wrong. None if it is something else.
+
+    A parser may ignore a byte order mark (RFC 8259, 8.1). This one does not, because others fail on it.
+    """
+    if body.startswith(BOM_UTF8):
+        return "it begins with a byte order mark, which is to be left out"
+    if body.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in body[:4]:
+        return "it is UTF-16 or UTF-32, and not UTF-8"
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        return f"it is not UTF-8: byte {error.start + 1} does not fit"
+    if _HALF.search(body):
+        return "an escape stands for half of a surrogate pair, such as \\ud800"
+    return None
+
+
+def whole_numbers(body: bytes) -> bytes:
+    """A JSON text with `20.0` and `2e1` written as 20, which they are for JSON Schema (Validation, 6.1.1). Exact, because it
+    reads digits. Strings, other numbers and numbers of more than 18 digits stay as they are."""
+    return _TOKEN.sub(_whole, body)
+
+
+def _whole(token: re.Match[bytes]) -> bytes:
+    text = token[0]
+    if text[:1] == b'"' or len(text) > LONGEST_NUMBER or text.isdigit():
+        return text
+    value = Decimal(text.decode())
+    return b"%d" % int(value) if abs(value) < MOST_WHOLE and value == value.to_integral_value() else text
+
+
 def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | None:
-    """The body as a model. None if it is `optional` and empty."""
+    """The body as a model. None if it is `optional` and empty or null."""
+    if optional and body.strip() in (b"", b"null"):
+        return None
     if not body.strip():
-        return None if optional else Refused(Code.INVALID_REQUEST, "The body is empty. Send a JSON object.")
+        return Refused(Code.INVALID_REQUEST, "The body is empty. Send a JSON object.")
     try:
         parsed = model.model_validate_json(body)
         repeated = repeated_key(body, parsed)
     except ValidationError as error:
         problems = problems_of(error)
         if problems[0].code == "json_invalid":
-            return Refused(Code.INVALID_REQUEST, f"The body {problems[0].message}")
+            reason = unreadable(body)
+            words = problems[0].message if reason is None else f"is not valid JSON: {reason}"
+            return Refused(Code.INVALID_REQUEST, f"The body {words}")
+        if any(problem.code == "int_type" for problem in problems) and (whole := whole_numbers(body)) != body:
+            return parse_body(model, whole, optional=optional)
         return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=problems)
     except RecursionError:
         return Refused(Code.INVALID_REQUEST, "The body is nested too deeply.")

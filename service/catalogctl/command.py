@@ -1,4 +1,4 @@
-"""What commands are made of: rows that name an operation of the service, its arguments, and what is shown of its response.
+"""The rows of commands: each names an operation of the service, its arguments, and the parts of its response to show.
 
 A table or a list of facts is written as `TITLE: field`, with `;` between two of them. A field is a path such as
 `profile.name`, perhaps with the name of one of `FORMS` and with ` | ` and the words for no value: `endsAt day | never`.
@@ -24,7 +24,7 @@ ROOT = "/api/v1/"
 _NAME = re.compile(r"\{(\w+)\}")
 
 Cell = Callable[[Entry], Any]
-"""What is shown of an entry, which also has the fields of its response, and the response's header as `Date`."""
+"""Picks the value of a cell from an entry, which also has the fields of its response, and its `Date` header."""
 Show = Callable[[Session, Reply], Sequence[str]]
 """The lines that people see of a response."""
 
@@ -43,6 +43,10 @@ FORMS: Mapping[str, Callable[[Any, Entry], str | list[str]]] = {
     "day": lambda value, _: day(value),
     "moment": lambda value, _: moment(value),
     "money": lambda value, entry: money(value, entry.get("currency", "usd")),
+    "money back": lambda value, entry: (
+        (value and money(value, entry.get("paidCurrency") or entry.get("currency"))) or ""
+    ),
+    "first day": lambda value, entry: day(entry.get("periodStart", value)),
     "money if any": lambda value, entry: (value and FORMS["money"](value, entry)) or "",
     "time left": lambda value, entry: time_left(value, entry.get("Date")),
     "words": lambda value, _: printable(value).replace("_", " "),

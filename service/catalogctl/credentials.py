@@ -26,6 +26,8 @@ VERSION = 1
 FILE_BYTES = 1024 * 1024
 FILE_MODE, DIRECTORY_MODE = 0o600, 0o700
 WIDER = 0o077
+NOFOLLOW, NONBLOCK = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
+"""Symbolic links are refused, and opening a pipe does not wait for its writer."""
 LOCK_TRIES, LOCK_PAUSE_SECONDS = 100, 0.02
 
 
@@ -76,12 +78,15 @@ class Keyring:
         """The saved credentials; none if there is no file yet."""
         with self._errors_as_misused("read"):
             try:
-                descriptor = os.open(self.directory / FILE, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+                descriptor = os.open(self.directory / FILE, os.O_RDONLY | NOFOLLOW | NONBLOCK)
             except FileNotFoundError:
                 return Saved()
-            with open(descriptor, "rb") as file:
-                self._mend(file.fileno())
-                text = file.read(FILE_BYTES + 1)
+            try:
+                self._mend(descriptor)
+                with open(descriptor, "rb", closefd=False) as file:
+                    text = file.read(FILE_BYTES + 1)
+            finally:
+                os.close(descriptor)
         return self._parsed(text)
 
     def change(self, change: Callable[[Saved], Saved]) -> None:
@@ -130,7 +135,7 @@ class Keyring:
         """Check that the file is the user's own, and remove access of other users to it and its directory."""
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise Misused(f"{self.directory / FILE} is not a file")
+            raise Misused(f"{self.directory / FILE} is not a regular file")
         if hasattr(os, "getuid") and status.st_uid != os.getuid():
             raise Misused(f"{self.directory / FILE} belongs to another user")
         if os.name != "posix":

@@ -19,6 +19,7 @@ from service.catalogctl.client import DEFAULT_URL, URL_VARIABLE, Client, Downloa
 from service.catalogctl.credentials import Keyring, Saved
 from service.catalogctl.failures import Failure, Misused, NotLoggedIn
 from service.terminal.layout import harmless, harmless_json
+from service.terminal.output import made_private
 
 KEY_VARIABLE = "CATALOGCTL_KEY"
 _KEY = re.compile(r"[!-~]{1,512}")
@@ -85,7 +86,12 @@ class Printer:
             self.write(*lines)
 
     def show(self, reply: Reply, lines: Sequence[str], ids: Sequence[str] | None = None) -> None:
-        """Print the response: its JSON, its ids, or `lines`. `ids` replaces those that `ids_of` finds."""
+        """Print the response: its JSON, its ids, or `lines`. `ids` replaces those that `ids_of` finds.
+
+        A file that gets a secret is made private before, or a warning says that others can read it.
+        """
+        if _named(reply.document, SECRETS) and (words := made_private(self.out)):
+            self.warn(words)
         match self.format:
             case Format.JSON:
                 self.write(harmless_json(reply.body))
@@ -197,7 +203,7 @@ def _checked(key: str | None) -> str | None:
     return key
 
 
-# What identifies the objects of a response, for `--quiet`.
+# The ids of the objects of a response, for `--quiet`.
 
 
 def ids_of(document: Mapping[str, Any]) -> list[str]:

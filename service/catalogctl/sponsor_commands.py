@@ -50,7 +50,7 @@ def uuid(text: str) -> str:
     return text.lower()
 
 
-# What is shown.
+# The output of the commands.
 
 
 def _sale(slot: Entry) -> str:
@@ -99,7 +99,7 @@ CAMPAIGNS = table(
     "CAMPAIGN*: id; NAME: name; STATUS*: status; HEADLINE: headline; NOTE: reviewNote", "No campaigns yet."
 )
 EDITED = {"headline": "headline", "body": "body", "button": "cta", "target": "targetUrl", "logo": "logoText"}
-"""What an edit changes that waits for review beside the approved words."""
+"""The fields of an edit that waits for review beside the approved words."""
 
 
 def _edited(field: str) -> Cell:
@@ -120,10 +120,10 @@ CAMPAIGN = facts(
     "campaign",
     **{f"edited {title}": _edited(field) for title, field in EDITED.items()},
 )
-BOOKINGS = """BOOKING*: id; CAMPAIGN: campaignName; SLOT: slotName; FROM*: weekStart day; TO*: weekEnd day;
+BOOKINGS = """BOOKING*: id; CAMPAIGN: campaignName; SLOT: slotName; FROM*: weekStart first day; TO*: weekEnd day;
     AMOUNT>: amountCents money; STATUS*: status"""
-_BOOKING_FACTS = """Booking: id; Campaign: {campaignName} ({campaignId}); Slot: slotName; From: weekStart day;
-    To: {weekEnd day}, 00:00 UTC; Amount: amountCents money; Refunded: refundedCents money if any; Status: status;
+_BOOKING_FACTS = """Booking: id; Campaign: {campaignName} ({campaignId}); Slot: slotName; From: weekStart first day;
+    To: {weekEnd day}, 00:00 UTC; Amount: amountCents money; Refunded: refundedCents money back; Status: status;
     Held until: heldUntil time left; Mode: mode; Impressions: impressions; Clicks: clicks; Package: packageKind;
     Video: {youtubeStatus} {youtubeUrl} {youtubeNotes}; Trouble: paymentIssue; Next step: nextStep words;
     Refund asked: refundRequestedAt moment; Declined: refundDeclinedNote; Receipt: receiptUrl"""
@@ -161,7 +161,8 @@ def _party(invoice: Entry, name: str, *fields: str) -> str:
 
 INVOICE = facts(
     """Number: number; Kind: kind words; Belongs to: belongsTo; Date: issuedAt moment; Seller: seller; Buyer: buyer;
-    Slot: slotName; From: weekStart day; Weeks: weeks; Amount: amountCents money; Payment: paymentId; Note: note""",
+    Slot: slotName; From: weekStart first day; To: {weekEnd day}, 00:00 UTC;
+    Weeks: weeks; Amount: amountCents money; Payment: paymentId; Note: note""",
     seller=lambda invoice: _party(invoice, "seller", "name", "address", "taxId"),
     buyer=lambda invoice: _party(invoice, "buyer", "name", "website", "email"),
 )

@@ -4,7 +4,9 @@ Requests run in threads, because a DNS lookup and a response that trickles in ha
 """
 
 import http.client
+import os
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -12,10 +14,11 @@ from queue import Empty, Queue
 from time import monotonic
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from service.catalogctl.client import JSON, Asked, Reply
 from service.catalogctl.failures import Unreachable
+from service.catalogctl.proxies import Proxy, proxy_of
 from service.version import VERSION
 
 SILENCE_SECONDS = 10.0
@@ -31,6 +34,11 @@ FILE_SILENCE_SECONDS = 60.0
 PIECE_BYTES = 64 * 1024
 PIECES = 16
 """Pieces of a file that wait to be written."""
+
+NO_TUNNEL = "Tunnel connection failed: "
+"""Python's words before the status with which a proxy refuses a tunnel."""
+
+NEEDS_LOGIN = "needs a login; add it to the variable, as in http://USER:PASSWORD@HOST:PORT"
 
 Outcome = bytes | Reply | Exception
 """A piece of a file, a response without its file, or why there is none."""
@@ -50,13 +58,14 @@ def send(
     answer_seconds: float = ANSWER_SECONDS,
     answer_bytes: int = ANSWER_BYTES,
 ) -> Reply:
-    """`Send` over the network."""
+    """`Send` over the network. Raises `Misused` if the proxy cannot be used."""
+    proxy = proxy_of(asked.url, os.environ)
 
     def work(deliver: Callable[[Outcome], None]) -> None:
-        with closing(_opened(asked, silence_seconds, JSON)) as answer:
+        with closing(_opened(asked, proxy, silence_seconds, JSON)) as answer:
             deliver(_whole(answer, answer_bytes))
 
-    return _run(asked, work, answer_seconds, _no_piece)
+    return _run(asked, proxy, work, answer_seconds, _no_piece)
 
 
 def download(
@@ -67,10 +76,14 @@ def download(
     file_seconds: float = FILE_SECONDS,
     file_bytes: int = FILE_BYTES,
 ) -> Reply:
-    """`Download` over the network. At most `PIECES` pieces are held in memory."""
+    """`Download` over the network. At most `PIECES` pieces are held in memory.
+
+    Raises `Misused` if the proxy cannot be used.
+    """
+    proxy = proxy_of(asked.url, os.environ)
 
     def work(deliver: Callable[[Outcome], None]) -> None:
-        with closing(_opened(asked, silence_seconds, "text/csv, application/json")) as answer:
+        with closing(_opened(asked, proxy, silence_seconds, "text/csv, application/json")) as answer:
             headers = _headers(answer)
             if answer.status != http.client.OK or not Reply(answer.status, headers, b"").is_spreadsheet:
                 deliver(_whole(answer, ANSWER_BYTES))
@@ -85,7 +98,7 @@ def download(
                 raise http.client.IncompleteRead(b"", answer.length)
             deliver(Reply(answer.status, headers, b""))
 
-    return _run(asked, work, file_seconds, write)
+    return _run(asked, proxy, work, file_seconds, write)
 
 
 def _no_piece(piece: bytes) -> None:
@@ -93,7 +106,11 @@ def _no_piece(piece: bytes) -> None:
 
 
 def _run(
-    asked: Asked, work: Callable[[Callable[[Outcome], None]], None], seconds: float, write: Callable[[bytes], None]
+    asked: Asked,
+    proxy: Proxy | None,
+    work: Callable[[Callable[[Outcome], None]], None],
+    seconds: float,
+    write: Callable[[bytes], None],
 ) -> Reply:
     """Run `work` in a thread, write the pieces that it delivers, and return its response. Raises `Unreachable`."""
     outcomes: Queue[Outcome] = Queue(PIECES)
@@ -106,19 +123,24 @@ def _run(
 
     threading.Thread(target=run, daemon=True).start()
     host = asked.url.split("/")[2]
+    through = f" through {proxy}" if proxy else ""
     ends = monotonic() + seconds
     while True:
         try:
             outcome = _next(outcomes, ends - monotonic())
         except Empty:
-            raise Unreachable(f"{host} did not respond within {seconds:g} s") from None
+            raise Unreachable(f"{host} did not respond{through} within {seconds:g} s") from None
         match outcome:
             case bytes():
                 write(outcome)
             case Reply():
+                if proxy and outcome.status == http.client.PROXY_AUTHENTICATION_REQUIRED:
+                    raise Unreachable(f"{proxy} {NEEDS_LOGIN}")
                 return outcome
+            case URLError() if proxy and not isinstance(outcome.reason, ssl.SSLError):
+                raise Unreachable(f"{proxy} {_failure(outcome, host)}") from None
             case OSError() | http.client.HTTPException():
-                raise Unreachable(f"cannot reach {host}: {_reason(outcome)}") from None
+                raise Unreachable(f"cannot reach {host}{through}: {_reason(outcome)}") from None
             case _:
                 raise outcome
 
@@ -130,7 +152,7 @@ def _next(outcomes: "Queue[Outcome]", seconds: float) -> Outcome:
     return outcomes.get(timeout=seconds)
 
 
-def _opened(asked: Asked, silence_seconds: float, accept: str) -> Any:
+def _opened(asked: Asked, proxy: Proxy | None, silence_seconds: float, accept: str) -> Any:
     """The response of any status, whose body is not read yet."""
     request = Request(asked.url, data=asked.body, method=asked.method)
     request.add_header("User-Agent", f"catalogctl/{VERSION}")
@@ -139,8 +161,12 @@ def _opened(asked: Asked, silence_seconds: float, accept: str) -> Any:
         request.add_header("Content-Type", asked.content_type)
     if asked.key is not None:
         request.add_unredirected_header("Authorization", f"Bearer {asked.key}")
+    if proxy is not None:
+        request.set_proxy(proxy.address, "http")
+        if proxy.login is not None:
+            request.add_unredirected_header("Proxy-Authorization", proxy.login)
     try:
-        return build_opener(_Stay).open(request, timeout=silence_seconds)
+        return build_opener(ProxyHandler({}), _Stay).open(request, timeout=silence_seconds)
     except HTTPError as refusal:
         return refusal
 
@@ -156,6 +182,14 @@ def _whole(answer: Any, answer_bytes: int) -> Reply:
     if answer.length:
         raise http.client.IncompleteRead(body, answer.length)
     return Reply(answer.status, _headers(answer), body)
+
+
+def _failure(error: URLError, host: str) -> str:
+    """The reason why a proxy did not connect to the host."""
+    status = str(error.reason).partition(NO_TUNNEL)[2]
+    if status.startswith("407"):
+        return NEEDS_LOGIN
+    return f"does not connect to {host}: {status}" if status else f"cannot be used: {_reason(error)}"
 
 
 def _reason(error: Exception) -> str:

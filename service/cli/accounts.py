@@ -20,6 +20,7 @@ from service.running.foundation import new_account_actor, new_key_actor, new_pas
 from service.schemas.keys import Email
 from service.schemas.problems import problems_of
 from service.schemas.texts import Note, visible
+from service.terminal.output import made_private
 from storage.opening import Opened
 
 LINK_PATH = "/sign-in/link"
@@ -46,6 +47,8 @@ async def issue_key(
         _check_name(name)
     async with open_actor(config, data_dir, new_key_actor) as (keys, _):
         issued = accepted(await keys.issue(address, AGENT, scopes=wanted, name=name, admin=admin))
+        if words := made_private(sys.stdout):
+            print(f"warning: {words}", file=sys.stderr)
         print(issued.api_key)
         print(f"id {issued.key.id}, prefix {issued.key.prefix}; the key is not shown again", file=sys.stderr)
 

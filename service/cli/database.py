@@ -67,7 +67,7 @@ def accepted(outcome: T | Refused) -> T:
 Progress = Callable[[int, int], None]
 """Shows how much is done, and of how much; 0 if that is unknown."""
 
-MOST_COLUMNS = 100
+MAX_COLUMNS = 100
 
 tqdm.monitor_interval = 0  # no thread that refreshes bars
 
@@ -80,7 +80,7 @@ def progress_bar(words: str, unit: str) -> Iterator[Progress]:
     look = {"unit": "B", "unit_scale": True} if in_bytes else {"unit": f" {unit}"}
     # The size is given, because a terminal may not know its own.
     size = shutil.get_terminal_size()
-    columns = min(size.columns, MOST_COLUMNS)
+    columns = min(size.columns, MAX_COLUMNS)
     with tqdm(desc=words, file=sys.stderr, disable=None, ncols=columns, nrows=size.lines, **look) as bar:
 
         def show(done: int, total: int) -> None:

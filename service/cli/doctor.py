@@ -12,11 +12,13 @@ from service.config.model import Config
 from service.config.user_errors import ConfigError
 from service.http.listen_address import ListenError
 from service.outside.webauthn import rp_id_of
+from service.payments.factory import stripe_payments
 from service.running.foundation import certificate_problem, read_clocks, storage_options
 from service.running.limits import backup_rules
 from service.running.scheduled_backups import backup_directory
 from service.running.server_secret import Secrets
 from service.terminal.output import SUCCESS, USAGE
+from service.tokens.links import Links
 from storage.backups.directory import names_in
 from storage.connection.pool import connections_of
 from storage.events.distributed_store import DistributedEvents, ask_workers
@@ -30,7 +32,7 @@ async def doctor(config: Config, data_dir: Path) -> int:
     async with open_with_running_node(config, data_dir) as opened:
         problems = [*await _check_database(config, opened), *await _check_secret(config, data_dir, opened)]
         problems += [*await _check_mode(config, opened), *deployment.problems(config), *_check_certificate(config)]
-        problems += await check_recovery(config, data_dir, opened)
+        problems += [*await check_recovery(config, data_dir, opened), *await _check_processor(config)]
         if isinstance(opened.events, DistributedEvents):
             problems += await _check_workers(opened.events)
         revision = await opened.catalog.revision()
@@ -50,6 +52,8 @@ async def doctor(config: Config, data_dir: Path) -> int:
         print("note: admin.require_passkey is false: whoever reads an administrator's mail can administer")
     if not config.mail.smtp_url and not deployment.is_public(config.server.base_url):
         print("note: mail.smtp_url is empty: mail is printed to the log and shown at /dev/outbox")
+    for note in deployment.notes(config):
+        print(f"note: {note}")
     for problem in problems:
         print(f"PROBLEM: {problem}")
     return USAGE if problems else SUCCESS
@@ -94,6 +98,21 @@ async def _check_mode(config: Config, opened: Opened) -> list[str]:
         return [deployment.other_mode(config, stored)]
     print(f"ok: the billing mode is {config.billing.mode}")
     return []
+
+
+async def _check_processor(config: Config) -> list[str]:
+    """Name the events that live billing needs and, in live mode, ask Stripe whether it sends them."""
+    # Imported here: the library costs 0.2 s, which other commands do not need.
+    from service.payments.stripe_endpoint import check_endpoint, needed_events
+
+    print(f"note: {needed_events(config.server.base_url)}")
+    if config.billing.mode != "live":
+        return []
+    links = Links(config.server.base_url, bytes(32))  # reading endpoints signs nothing
+    line, problem = await check_endpoint(stripe_payments(config, links), config)
+    if line:
+        print(line)
+    return [problem] if problem else []
 
 
 def _check_certificate(config: Config) -> list[str]:

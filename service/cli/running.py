@@ -39,7 +39,7 @@ def _set_up_log(config: Config, *, everything: bool) -> None:
     if everything or level == "debug":
         return
     [handler] = logging.getLogger().handlers
-    # What Postgres complains of is the reason that the command prints.
+    # The command prints the complaint of Postgres as its reason.
     handler.addFilter(lambda record: record.name != SERVER_LOG)
     if sys.stderr.isatty():
         logging.getLogger("storage.schema").setLevel(logging.INFO)  # a person sees that a long migration goes on

@@ -1,4 +1,4 @@
-"""How far clocks may differ: checked before a start, and by `doctor`. Pure."""
+"""Limits the difference between clocks, which a start and `doctor` check. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

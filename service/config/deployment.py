@@ -1,4 +1,4 @@
-"""What makes a deployment unsafe: checked before a start, and by `doctor`. Source: ADR 0064."""
+"""Finds what makes a deployment unsafe, before a start and for `doctor`. Source: ADR 0064."""
 
 import logging
 from collections.abc import Awaitable
@@ -109,8 +109,19 @@ def other_mode(config: Config, stored: str) -> str:
     )
 
 
+def notes(config: Config) -> list[str]:
+    """What `doctor` says about the configuration that need not be a mistake."""
+    server = config.server
+    if not is_public(server.base_url) or server.ops_bind:
+        return []
+    return [
+        f"{server.base_url}/metrics is public: anybody can read the load of the service; set server.ops_bind to serve it at "
+        "a private address only, or block it in the proxy"
+    ]
+
+
 def problems(config: Config) -> list[str]:
-    """What `doctor` reports about the configuration alone."""
+    """Return the problems that `doctor` reports about the configuration alone."""
     server = config.server
     lines = []
     for refuse in (refuse_unreadable_mail, refuse_untraced):

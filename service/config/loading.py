@@ -27,7 +27,7 @@ REMOVED = {
     "events.bucket_hours": "was removed in 1.2, because an event counts once a day: delete it",
     "events.shards": "was removed in 1.2, because a node commits several batches of events at once by itself: delete it",
 }
-"""What became of settings of earlier releases."""
+"""Settings of earlier releases, each with its replacement or the reason for its removal."""
 
 PACKAGE = Path(__file__).resolve().parents[1]
 INSTALLED = (PACKAGE / "config.toml").exists()
@@ -55,7 +55,7 @@ def _shipped() -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -125,7 +125,7 @@ def _content(variable: str, file: str, environment: Mapping[str, str]) -> str:
     if setting in environment:
         raise ConfigError(f"{setting} and {variable} are both set in the environment: set one of them")
     try:
-        with Path(file).open(encoding="utf-8") as opened:
+        with Path(file).open(encoding="utf-8-sig") as opened:
             text = opened.read(FILE_CHARACTERS + 1)
     except OSError as error:
         raise ConfigError(f"{variable}: cannot read {file}: {error.strerror}") from None

@@ -4,6 +4,8 @@ import ipaddress
 from collections.abc import Iterable
 from functools import lru_cache
 
+from service.http.header_lists import last_members
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -18,10 +20,10 @@ def client_address(peer: str, forwarded_for: str | None, trusted: "Networks") ->
     if not trusted:
         return peer
     address = peer
-    for hop in reversed((forwarded_for or "").split(",")):
+    for hop in last_members(forwarded_for or ""):
         if address not in trusted:
             break
-        hop = _without_port(hop.strip())
+        hop = _without_port(hop)
         if not hop:
             break
         address = hop

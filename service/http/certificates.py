@@ -67,7 +67,7 @@ def _unusable(certificate: Path, key: Path, reason: str) -> ListenError:
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """When all certificates of a chain are valid: Unix times in seconds."""
+    """The period in which all certificates of a chain are valid: Unix times in seconds."""
 
     begins: float
     ends: float
@@ -86,7 +86,7 @@ def validity_of(certificate: Path) -> Validity | None:
 
 
 def validity_problem(certificate: Path, now: float) -> str:
-    """Why clients reject the chain at a Unix time, as one line, or nothing if its dates are good."""
+    """Return why clients reject the chain at a Unix time, as one line; empty if its dates are good."""
     validity = validity_of(certificate)
     if validity is not None and validity.ends < now:
         return f"tls.certificate: a certificate in {certificate} has expired: clients reject it; renew it"

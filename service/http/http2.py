@@ -258,7 +258,7 @@ class Connection:
 
 
 class _Budget:
-    """What control frames may cost a second."""
+    """Limits the cost of control frames per second."""
 
     def __init__(self, over_seconds: float) -> None:
         self._scanner = FrameScanner()

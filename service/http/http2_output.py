@@ -1,4 +1,4 @@
-"""What one HTTP/2 connection sends: frames in turn, bodies as far as the client's windows allow."""
+"""The output of one HTTP/2 connection: frames in turn, bodies as far as the client's windows allow."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -149,4 +149,4 @@ class Output:
 
 
 LOST = (ConnectionLost, TransportTimeout, ProtocolError)
-"""What the methods raise when a stream or its connection has ended."""
+"""The errors that the methods raise when a stream or its connection has ended."""

@@ -9,6 +9,7 @@ import sys
 from math import inf
 from typing import Any
 
+import h11
 import trio
 from hypercorn.app_wrappers import ASGIWrapper
 from hypercorn.config import Config
@@ -23,6 +24,7 @@ from actors.clock import Clock
 from service.http.asgi import Handlers
 from service.http.engine import Engine
 from service.http.exchange import Conditions
+from service.http.header_lists import MOST_MEMBERS
 from service.http.http2_output import STREAMS
 from service.http.limits import LAST_CALL_SECONDS, ServingLimits
 from service.http.request_head import LONGEST_HEAD
@@ -69,8 +71,24 @@ def _configured() -> Config:
     return config
 
 
+class _H11(h11.Connection):
+    """Refuses a long list in `Connection`, as our engine does, before h11 splits it several times."""
+
+    def _extract_next_receive_event(self) -> Any:
+        event = super()._extract_next_receive_event()
+        if isinstance(event, h11.Request):
+            for name, value in event.headers:
+                if name == b"connection" and value.count(b",") >= MOST_MEMBERS:
+                    raise h11.RemoteProtocolError(f"Connection has more than {MOST_MEMBERS} members")
+        return event
+
+
 class Http1(H11Protocol):
     """HTTP/1.1 that never changes to HTTP/2: a proxy that passes such a request on could not filter those that follow."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.connection = _H11(h11.SERVER, max_incomplete_event_size=LONGEST_HEAD)
 
     async def _check_protocol(self, event: object) -> None:
         pass

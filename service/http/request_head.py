@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import httptools
 
+from service.http.header_lists import MOST_MEMBERS, members
 from service.http.request_body import Body, ChunkedReader, ContentLengthReader
 
 LONGEST_LINE = 8 * 1024
@@ -239,9 +240,11 @@ def _check_special(head: Head) -> bytes | None:
                 raise BadRequest(400, "Transfer-Encoding is not 'chunked'.")
             coding = value
         elif name == b"connection":
-            options = [option.strip(b" \t") for option in value.lower().split(b",")]
-            closes = closes or b"close" in options
-            keeps = keeps or b"keep-alive" in options
+            if value.count(b",") >= MOST_MEMBERS:
+                raise BadRequest(400, f"Connection has more than {MOST_MEMBERS} members.")
+            options = members(value.decode("latin-1").lower())
+            closes = closes or "close" in options
+            keeps = keeps or "keep-alive" in options
         elif is_1_1:  # RFC 9110, section 10.1.1: from HTTP/1.0 it is ignored
             if value.lower() != b"100-continue":
                 raise BadRequest(417, "Only 'Expect: 100-continue' is supported.")

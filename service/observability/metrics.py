@@ -7,6 +7,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import Metric
 
+from actors.clock import SECOND_MS, Clock
 from actors.kernel.statistics import ServedBatch
 from service.observability.host_metrics import Reading, certificate_metrics, disk_metrics, register_process
 from service.observability.request_counts import LATENCY_BUCKETS, AnswerCounts
@@ -70,3 +71,20 @@ class Metrics:
     def page(self) -> bytes:
         """The metrics in Prometheus text format."""
         return generate_latest(self.registry)
+
+
+class SharedPage:
+    """The page of metrics as anybody may ask for it: rendering takes 20 ms, so requests of the same second share one."""
+
+    def __init__(self, metrics: Metrics, clock: Clock) -> None:
+        self._metrics = metrics
+        self._clock = clock
+        self._made = b""
+        self._made_ms: int | None = None
+
+    def read(self) -> bytes:
+        """The page, at most a second old."""
+        now_ms = self._clock.now_ms()
+        if self._made_ms is None or not 0 <= now_ms - self._made_ms < SECOND_MS:
+            self._made, self._made_ms = self._metrics.page(), now_ms
+        return self._made

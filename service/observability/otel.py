@@ -40,7 +40,7 @@ from service.observability.tracing import Attributes, SpanCounts
 
 log = logging.getLogger(__name__)
 
-MOST_LINKS = 128
+MAX_LINKS = 128
 """Most requests that the span of a batch links to."""
 
 SEND_SECONDS = 1.0
@@ -90,7 +90,7 @@ class OtelTracer:
         traces = dict.fromkeys(each.trace for each in batch.envelopes if each.trace is not None and each.trace.sampled)
         if not traces:
             return
-        requests = [_span_context(trace) for trace in islice(traces, MOST_LINKS)]
+        requests = [_span_context(trace) for trace in islice(traces, MAX_LINKS)]
         span = self._start(f"{batch.actor} batch", SpanKind.INTERNAL, requests[0], batch.started, requests)
         span.set_attributes(
             {"catalog.actor": batch.actor, "catalog.messages": batch.size, "catalog.requests": len(traces)}
@@ -254,6 +254,9 @@ class WatchedSession(requests.Session):
             response = super().send(request, **{**options, "allow_redirects": False})
         except requests.Timeout:
             self.last = "it did not answer in time"
+            raise
+        except requests.exceptions.ProxyError as error:
+            self.last = f"the proxy of the environment cannot be used ({_cause_of(error)})"
             raise
         except Exception as error:
             self.last = f"it cannot be reached ({_cause_of(error)})"

@@ -17,10 +17,10 @@ from service.outside.public_addresses import Address, Network, is_listed, is_pub
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """The addresses of a host, as text. Raises `OSError`."""
 
-MOST_ADDRESSES = 16
+MAX_ADDRESSES = 16
 """A name with more addresses is refused: each one is checked."""
 
-MOST_TRIED = 3
+MAX_TRIED = 3
 RESOLVE_SECONDS = 5.0
 CONNECT_SECONDS = 5.0
 """The time to connect to one address."""
@@ -45,8 +45,8 @@ class SystemResolver:
 def checked(addresses: Sequence[str], allowed: Sequence[Network], *, secure: bool) -> list[Address]:
     """The addresses, if all of them may be reached. One that is refused refuses all, because the next connection may go to
     it. Without TLS, only the operator's networks may be reached. Raises `DeliveryFailed`."""
-    if len(addresses) > MOST_ADDRESSES:
-        raise DeliveryFailed(f"the host has more than {MOST_ADDRESSES} addresses")
+    if len(addresses) > MAX_ADDRESSES:
+        raise DeliveryFailed(f"the host has more than {MAX_ADDRESSES} addresses")
     found = []
     for text in addresses:
         address = parsed(text)
@@ -65,7 +65,7 @@ async def connected(
     """A connection to a receiver for the life of the block; over TLS, its certificate is one of `host`. Raises
     `DeliveryFailed`."""
     addresses = [host] if parsed(host) is not None else await _resolved(host, port, resolve)
-    stream = await _opened(checked(addresses, allowed, secure=tls is not None)[:MOST_TRIED], port)
+    stream = await _opened(checked(addresses, allowed, secure=tls is not None)[:MAX_TRIED], port)
     try:
         if tls is None:
             yield stream

@@ -1,6 +1,7 @@
 """Creates the configured payment gateway: test mode or Stripe."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -10,6 +11,9 @@ from actors.clock import MINUTE_MS, Clock
 from service.config.model import Config
 from service.payments.gateway import Webhook
 from service.tokens.links import Links
+
+if TYPE_CHECKING:
+    from service.payments.stripe_gateway import StripePayments
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +30,24 @@ def payment_gateway(config: Config, links: Links, clock: Clock) -> PaymentGatewa
     if billing.mode == "test":
         return PaymentGateway(TestPayments(links), None)
     # Imported here, because the library costs 0.2 s and 20 MB, which test mode does not need.
-    from service.payments.stripe_gateway import StripePayments
     from service.payments.stripe_webhook import StripeWebhook
 
-    payments = StripePayments(
+    payments = stripe_payments(config, links)
+    return PaymentGateway(payments, StripeWebhook(billing.stripe_webhook_secret, clock))
+
+
+def stripe_payments(config: Config, links: Links) -> "StripePayments":
+    """Stripe with the configured key."""
+    from service.payments.stripe_gateway import StripePayments
+
+    billing = config.billing
+    return StripePayments(
         billing.stripe_secret_key,
         links,
         seconds=billing.timeout_seconds,
         hold_ms=config.bookings.hold_minutes * MINUTE_MS,
         url=billing.stripe_url or None,
     )
-    return PaymentGateway(payments, StripeWebhook(billing.stripe_webhook_secret, clock))
 
 
 class TestPayments:

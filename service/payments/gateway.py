@@ -23,7 +23,8 @@ class PaymentSucceeded:
 class RefundUpdated:
     """The outcome of a payment's refund. `declined` is the reason of a failure; None means that the money is on its way back.
     `cents` is the amount of the refund; `total_cents` what was refunded of the payment so far, if that is only a part; with
-    neither, the whole payment was refunded. It may have been made by hand, and its payment may still be unknown."""
+    neither, the whole payment was refunded. `currency` is that of both. It may have been made by hand, and its payment may
+    still be unknown."""
 
     event_id: str
     booking_id: str
@@ -31,16 +32,21 @@ class RefundUpdated:
     declined: str | None = None
     cents: int | None = None
     total_cents: int | None = None
+    currency: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DisputeUpdated:
-    """The state of a dispute about a payment: open, won or lost."""
+    """The state of a dispute about a payment: open, won or lost. `amount_cents` is the disputed part in `currency`; None is
+    the whole payment. `at_ms` is when the processor made the event; None if it does not say."""
 
     event_id: str
     dispute_id: str
     payment_id: str
     state: PaymentState
+    amount_cents: int | None = None
+    currency: str | None = None
+    at_ms: int | None = None
 
 
 PaymentEvent = PaymentSucceeded | RefundUpdated | DisputeUpdated

@@ -6,7 +6,7 @@ delays the event loop. Bookings change only when the webhook reports to the ledg
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -18,6 +18,7 @@ import trio
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import Booking
 from actors.clock import MINUTE_MS, SECOND_MS
+from actors.shared.dates import length
 from service.payments.stripe_webhook import BOOKING
 from service.tokens.links import Links
 
@@ -39,6 +40,9 @@ MARGIN_MS = 2 * MINUTE_MS
 
 MOST_REFUNDS = 100
 """Refunds of a payment that are looked at."""
+
+MOST_ENDPOINTS = 100
+"""Webhook endpoints of the account that are looked at: Stripe allows 16."""
 
 LOOKUP_SECONDS = 2.0
 """Maximum time to look up an invoice: the page is also shown without its link."""
@@ -93,6 +97,11 @@ class StripePayments:
             return None
         seconds = min(LOOKUP_SECONDS, self._seconds)
         return await self._in_thread(partial(self._invoice_url, booking.payment_id), seconds)
+
+    async def enabled_events(self, address: str) -> Collection[str] | None:
+        """The kinds of events that Stripe sends to an address; None if the key may not read endpoints. Raises
+        `PaymentsUnavailable` or `PaymentsRefused`."""
+        return await self._in_thread(partial(self._enabled_events, address))
 
     async def _in_thread(self, call: Callable[[], T], seconds: float | None = None) -> T:
         seconds = seconds or self._seconds
@@ -174,25 +183,40 @@ class StripePayments:
                 return url
         return None
 
+    def _enabled_events(self, address: str) -> Collection[str] | None:
+        try:
+            found = self._client.v1.webhook_endpoints.list({"limit": MOST_ENDPOINTS})
+        except stripe.PermissionError:
+            return None
+        ours = [each for each in found.data if each.url.rstrip("/") == address and each.status == "enabled"]
+        return {kind for each in ours for kind in each.enabled_events}
+
     def _refund(self, booking: Booking, payment_id: str) -> bool:
         """Refund what was ordered, or the rest of the payment if that is less. Returns whether it is complete.
 
         Stripe refunds the rest once, whatever the key. A part it would refund again once it has forgotten the key, which it
         does after a day: so look for the refund first. A part that is larger than what is left Stripe refuses: somebody has
-        refunded a part by hand, and its event has not arrived yet.
+        refunded a part by hand, and its event has not arrived yet. What a lost dispute has taken is a part of the rest for
+        Stripe, but not ours to refund.
         """
         params: RefundCreateParams = {"payment_intent": payment_id, "metadata": {BOOKING: booking.id}}
         key, refund = f"refund-{booking.id}", None
-        if booking.refund_cents is not None:
-            cents = params["amount"] = booking.refund_left_cents
+        if booking.refund_cents is not None or booking.lost_cents:
+            made = self._made(payment_id)
+            cents = booking.refund_left_cents
+            refund = _made_before(booking, made, cents)
+            if refund is None and booking.lost_cents:
+                cents = min(cents, (booking.paid_cents or 0) - booking.lost_cents - sum(each.amount for each in made))
+                if cents <= 0:
+                    return True
+            params["amount"] = cents
             key = f"{key}-{cents}"
-            refund = self._made_before(booking, payment_id, cents)
         try:
             refund = refund or self._keyed(key, partial(self._refunded, params))
         except stripe.InvalidRequestError as error:
             if error.code == "charge_already_refunded":
                 return True
-            if error.param == "amount" and "amount" in params:
+            if error.param == "amount" and "amount" in params and not booking.lost_cents:
                 return self._refund(replace(booking, refund_cents=None), payment_id)
             raise
         match refund.status:
@@ -205,15 +229,10 @@ class StripePayments:
             case _:
                 raise PaymentsUnavailable(f"Stripe's refund has an unknown status: {refund.status}")
 
-    def _made_before(self, booking: Booking, payment_id: str, cents: int) -> stripe.Refund | None:
-        """The refund of this amount that was made for the booking, and has not failed."""
+    def _made(self, payment_id: str) -> list[stripe.Refund]:
+        """The refunds of a payment that have not failed."""
         made = self._client.v1.refunds.list({"payment_intent": payment_id, "limit": MOST_REFUNDS})
-        for refund in made.data:
-            metadata = refund.metadata
-            ours = metadata is not None and BOOKING in metadata and metadata[BOOKING] == booking.id
-            if ours and refund.amount == cents and refund.status not in ("failed", "canceled"):
-                return refund
-        return None
+        return [refund for refund in made.data if refund.status not in ("failed", "canceled")]
 
     def _refunded(self, params: "RefundCreateParams", key: str) -> stripe.Refund:
         """Create a refund, or load its current state if Stripe repeats the response to an earlier call."""
@@ -242,6 +261,16 @@ class StripePayments:
         return call(f"{key}-{KEYS}")
 
 
+def _made_before(booking: Booking, made: list[stripe.Refund], cents: int) -> stripe.Refund | None:
+    """The refund of this amount that was made for the booking."""
+    for refund in made:
+        metadata = refund.metadata
+        ours = metadata is not None and BOOKING in metadata and metadata[BOOKING] == booking.id
+        if ours and refund.amount == cents:
+            return refund
+    return None
+
+
 class _StaleFailure(Exception):
     """Stripe repeated a response whose refund has failed since."""
 
@@ -253,10 +282,9 @@ def _is_repeated(answer: Any) -> bool:
 
 
 def product_name(booking: Booking) -> str:
-    """The name on the processor's page: the slot and its weeks."""
-    first = datetime.fromtimestamp(booking.week_start_ms / SECOND_MS, UTC)
-    weeks = "1 week" if booking.weeks == 1 else f"{booking.weeks} weeks"
-    return f"{booking.slot_name}, {weeks} from {first:%d %B %Y}"
+    """The name on the processor's page: the slot and the days that are bought."""
+    first = datetime.fromtimestamp(booking.period_start_ms / SECOND_MS, UTC)
+    return f"{booking.slot_name}, {length(booking.period_start_ms, booking.week_end_ms)} from {first:%d %B %Y}"
 
 
 def _translated(call: Callable[[], T]) -> T:

@@ -7,6 +7,7 @@ API, and other systems of the account may have caused an event. Parsing takes no
 import json
 import logging
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from stripe import SignatureVerificationError, WebhookSignature
@@ -18,6 +19,8 @@ from service.payments.gateway import DisputeUpdated, PaymentEvent, PaymentSuccee
 
 log = logging.getLogger(__name__)
 
+LONGEST_SIGNATURE = 1_024
+"""Characters of the header. Stripe sends a time and a signature of 80 characters for each secret."""
 TOLERANCE_SECONDS = 300
 """Maximum age of a signature, as in Stripe's libraries. Events are handled once, whatever their age."""
 
@@ -63,6 +66,8 @@ class StripeWebhook:
         The age is checked here, because the library uses the system's clock. `_signed_seconds` reads the time exactly as
         the library does, so it is the time that was verified.
         """
+        if len(signature) > LONGEST_SIGNATURE:
+            return Refused(Code.INVALID_REQUEST, "The Stripe-Signature header is too long.")
         try:
             WebhookSignature.verify_header(body, signature, self._secret)
         except (SignatureVerificationError, ValueError, TypeError):
@@ -86,20 +91,11 @@ def event_of(event: Any) -> PaymentEvent | None:
     if event.get("livemode") is not True:
         log.warning("%s ignored: not an event of live mode", event_id)
         return None
-    match kind:
-        case "checkout.session.completed" | "checkout.session.async_payment_succeeded":
-            return _session_paid(event_id, thing)
-        case "charge.refunded":
-            return _charge_refunded(event_id, thing)
-        case "refund.updated" | "refund.failed" | "charge.refund.updated":
-            return _refund_settled(thing)
-        case "charge.dispute.created" | "charge.dispute.updated" | "charge.dispute.closed":
-            return _disputed(event_id, thing)
-        case _:
-            return None
+    read = EVENTS.get(kind) if isinstance(kind, str) else None
+    return None if read is None else read(event_id, thing, event)
 
 
-def _session_paid(event_id: str, session: dict[str, Any]) -> PaymentSucceeded | None:
+def _session_paid(event_id: str, session: dict[str, Any], _: dict[str, Any]) -> PaymentSucceeded | None:
     if session.get("payment_status") != "paid":
         return None  # a payment method that takes days: `async_payment_succeeded` may follow
     booking_id, session_id = _booking_of(session), _text(session, "id", _ID)
@@ -113,7 +109,7 @@ def _session_paid(event_id: str, session: dict[str, Any]) -> PaymentSucceeded | 
     return PaymentSucceeded(event_id, booking_id, session_id, payment_id, amount, currency)
 
 
-def _charge_refunded(event_id: str, charge: dict[str, Any]) -> RefundUpdated | None:
+def _charge_refunded(event_id: str, charge: dict[str, Any], _: dict[str, Any]) -> RefundUpdated | None:
     """A charge that was refunded in whole or, as a person may have done, in part."""
     booking_id, payment_id = _booking_of(charge), _text(charge, "payment_intent", _ID)
     if booking_id is None or payment_id is None:
@@ -121,20 +117,26 @@ def _charge_refunded(event_id: str, charge: dict[str, Any]) -> RefundUpdated | N
     if charge.get("refunded") is True:
         return RefundUpdated(event_id, booking_id, payment_id)
     total = _amount(charge, "amount_refunded") if charge.get("refunded") is False else None
-    return RefundUpdated(event_id, booking_id, payment_id, total_cents=total) if total else None
+    currency = _text(charge, "currency", _CURRENCY)
+    return RefundUpdated(event_id, booking_id, payment_id, total_cents=total, currency=currency) if total else None
 
 
-def _disputed(event_id: str, dispute: dict[str, Any]) -> DisputeUpdated | None:
+def _disputed(event_id: str, dispute: dict[str, Any], event: dict[str, Any]) -> DisputeUpdated | None:
     """A dispute, whatever the name of its event: its status says what it has come to. It names the payment alone; the
     metadata are its own."""
     dispute_id, payment_id = _text(dispute, "id", _ID), _text(dispute, "payment_intent", _ID)
-    state = _DISPUTES.get(str(dispute.get("status")))
+    state, amount = _DISPUTES.get(str(dispute.get("status"))), _amount(dispute, "amount")
     if dispute_id is None or payment_id is None or state is None:
         return None
-    return DisputeUpdated(event_id, dispute_id, payment_id, state)
+    if not amount and dispute.get("amount") is not None:
+        log.warning("%s ignored: the amount of its dispute is not a number of cents above 0", event_id)
+        return None
+    created, currency = _amount(event, "created"), _text(dispute, "currency", _CURRENCY)
+    at_ms = None if created is None else created * SECOND_MS
+    return DisputeUpdated(event_id, dispute_id, payment_id, state, amount, currency, at_ms)
 
 
-def _refund_settled(refund: dict[str, Any]) -> RefundUpdated | None:
+def _refund_settled(_: str, refund: dict[str, Any], __: dict[str, Any]) -> RefundUpdated | None:
     """A refund that we requested: one made by hand has no booking in its metadata.
 
     Stripe reports a failure in two events. The event id is built from the refund and its status, so that the second one,
@@ -142,18 +144,32 @@ def _refund_settled(refund: dict[str, Any]) -> RefundUpdated | None:
     """
     refund_id, booking_id, status = _text(refund, "id", _ID), _booking_of(refund), refund.get("status")
     payment_id = _text(refund, "payment_intent", _ID)
-    cents = _amount(refund, "amount")
+    cents, currency = _amount(refund, "amount"), _text(refund, "currency", _CURRENCY)
     if refund_id is None or booking_id is None or payment_id is None or not cents:
         return None
     match status:
         case "succeeded":
-            return RefundUpdated(f"{refund_id}.{status}", booking_id, payment_id, cents=cents)
+            return RefundUpdated(f"{refund_id}.{status}", booking_id, payment_id, cents=cents, currency=currency)
         case "failed" | "canceled":
             reason = _text(refund, "failure_reason", _ID) or "no reason given"
             why = f"{status} at the processor: {reason}"
-            return RefundUpdated(f"{refund_id}.{status}", booking_id, payment_id, why, cents=cents)
+            return RefundUpdated(f"{refund_id}.{status}", booking_id, payment_id, why, cents, currency=currency)
         case _:
             return None
+
+
+EVENTS: Mapping[str, Callable[[str, dict[str, Any], dict[str, Any]], PaymentEvent | None]] = {
+    "checkout.session.completed": _session_paid,
+    "checkout.session.async_payment_succeeded": _session_paid,
+    "charge.refunded": _charge_refunded,
+    "refund.updated": _refund_settled,
+    "refund.failed": _refund_settled,
+    "charge.refund.updated": _refund_settled,
+    "charge.dispute.created": _disputed,
+    "charge.dispute.updated": _disputed,
+    "charge.dispute.closed": _disputed,
+}
+"""The kinds of events that the endpoint at Stripe has to send, and what reads each: its id, its object, and the event."""
 
 
 def _booking_of(thing: dict[str, Any]) -> str | None:

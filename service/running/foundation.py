@@ -1,4 +1,4 @@
-"""What nodes and commands share: storage, the rows of a first start, addresses, and open files.
+"""The parts that nodes and commands share: storage, the rows of a first start, addresses, and open files.
 
 It loads neither the app nor the actors of a node, which `service/running/node.py` runs.
 """
@@ -156,7 +156,7 @@ def listen_addresses(config: Config) -> list[ListenAddress]:
 
 
 def certificate_problem(config: Config) -> str:
-    """Why clients reject the certificate of `tls.certificate` today, or nothing. Raises `ListenError`."""
+    """Return why clients reject the certificate of `tls.certificate` today; empty if they accept it. Raises `ListenError`."""
     if not config.tls.bind:
         return ""
     certificate = Path(config.tls.certificate)

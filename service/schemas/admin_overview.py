@@ -23,7 +23,7 @@ from service.schemas.lists import (
 )
 from service.schemas.rows import filled
 
-MOST_MONTHS = 60
+MAX_MONTHS = 60
 MONTH = r"^[12][0-9]{3}-(0[1-9]|1[0-2])$"
 
 _Named = Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00]*$")]

@@ -83,6 +83,11 @@ class VideoEdit(Edit):
     youtubeNotes: Note | None = absent("Notes about the video; null for none")
 
 
+def cut_start(period_start_ms: int, week_start_ms: int) -> int | None:
+    """The first day that was bought of a week that had begun; None if the whole week was."""
+    return None if period_start_ms == week_start_ms else period_start_ms
+
+
 class Booking(BaseModel):
     """A package of weeks of a slot, with its delivery metrics."""
 
@@ -109,12 +114,17 @@ class Booking(BaseModel):
     youtubeStatus: Literal["planned", "published"] | None = optional("State of the video; only for packages with one")
     youtubeUrl: str | None = optional("Address of the video, once it has one")
     youtubeNotes: str | None = optional("Notes about the video")
+    periodStart: Milliseconds | None = optional(
+        "First day that was bought, in epoch milliseconds, if the first week had begun; otherwise it is `weekStart`"
+    )
     demo: bool | None = optional("True for bookings of the demo")
     receiptUrl: str | None = optional("Address of the receipt, once it is paid")
     refundedCents: Cents | None = optional("Amount paid back in cents, once it is refunded")
+    paidCurrency: str | None = optional("Currency of the payment and of `refundedCents`, if it is not `currency`")
     paymentIssue: str | None = optional(
         "Problem with the payment: paid_after_expiry, paid_after_cancel, amount_mismatch, paid_twice, "
-        "refund_declined, refund_failed, disputed (it is not shown until the dispute is closed) or dispute_lost; or "
+        "refund_declined, refund_failed, disputed (it is not shown until the dispute is closed), dispute_lost or "
+        "dispute_won (after it was lost, and the weeks are sold); or "
         "why it was refunded: not_shown or partly_shown"
     )
     campaignStatus: Literal["draft", "pending", "approved", "rejected", "paused"] | None = optional(
@@ -140,6 +150,7 @@ class Booking(BaseModel):
             booking,
             view,
             status=booking.status_at(now_ms),
+            periodStart=cut_start(booking.period_start_ms, booking.week_start_ms),
             demo=booking.demo or None,
             receiptUrl=receipt_url,
             refundedCents=booking.refunded_cents or None,
@@ -175,7 +186,9 @@ class Receipt(BaseModel):
     def of(cls, booking: BookingRecord, url: str | None) -> "Receipt | None":
         if booking.paid_ms is None or url is None:
             return None
-        return filled(cls, booking, url=url)
+        # Nodes of 1.1 stored 0 for a payment in another currency.
+        paid_cents = booking.paid_cents or booking.amount_cents
+        return filled(cls, booking, url=url, amountCents=paid_cents, currency=booking.money_currency)
 
 
 class BookingWithReceipt(BaseModel):

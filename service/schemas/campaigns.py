@@ -8,14 +8,14 @@ from actors.bookings.records import CampaignView, Content
 from service.schemas.fields import Edit, Milliseconds, Strict, absent, optional
 from service.schemas.lists import Page
 from service.schemas.rows import filled
-from service.schemas.texts import NAME, SLOGAN, Note, mixed_words
+from service.schemas.texts import SLOGAN, TITLE, Note, mixed_words
 from service.schemas.urls import SponsorUrl
 
-CampaignName = Annotated[str, Field(min_length=1, max_length=80), NAME]
+CampaignName = Annotated[str, Field(min_length=1, max_length=80), TITLE]
 Headline = Annotated[str, Field(min_length=1, max_length=55), SLOGAN]
 Copy = Annotated[str, Field(min_length=1, max_length=140), SLOGAN]
 Cta = Annotated[str, Field(min_length=1, max_length=24), SLOGAN]
-LogoText = Annotated[str, Field(min_length=1, max_length=3), NAME]
+LogoText = Annotated[str, Field(min_length=1, max_length=3), TITLE]
 
 
 class CampaignBody(Strict):

@@ -63,14 +63,9 @@ def _described(description: str | None) -> dict[str, Any]:
     return {} if description is None else {"description": description}
 
 
-def _without_default(schema: dict[str, Any]) -> None:
-    """Keep the document from saying that null is the default."""
-    schema.pop("default", None)
-
-
 def absent(description: str | None = None) -> Any:
     """A body field that may be absent, and then is None here. Whether null is allowed is up to its type."""
-    return Field(default=None, json_schema_extra=_without_default, **_described(description))
+    return Field(default=None, **_described(description))
 
 
 def _uuid(_source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -51,7 +51,7 @@ class OutboxMails(BaseModel):
 
 
 class Ending(BaseModel):
-    """What the link of a mail ends. `ended` says whether this request did, or something before it."""
+    """The target of an ending link in a mail. `ended` says whether this request did, or something before it."""
 
     kind: Literal["key", "session", "admin"]
     label: str
@@ -80,6 +80,7 @@ class Purchase(BaseModel):
     weeks: int
     weekStart: int
     weekEnd: int
+    periodStart: int
     amountCents: int
     currency: str
     holdUntil: int

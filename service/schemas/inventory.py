@@ -92,7 +92,6 @@ def _integer_or_empty(schema: dict[str, Any]) -> None:
     week = schema["properties"]["weekStart"]
     numbers = [kind for kind in week["anyOf"] if kind != {"type": "null"}]
     week["anyOf"] = [*numbers, {"type": "string", "maxLength": 0}]
-    del week["default"]
 
 
 class InventoryQuery(Query, json_schema_extra=_integer_or_empty):
@@ -105,13 +104,13 @@ class InventoryQuery(Query, json_schema_extra=_integer_or_empty):
     ] = None
 
 
-MOST_WEEKS, USUAL_WEEKS = 12, 8
+MAX_WEEKS, USUAL_WEEKS = 12, 8
 
 
 class CalendarQuery(InventoryQuery):
     """Query of the calendar: the first week as in the inventory, and the number of weeks."""
 
-    weeks: Whole[Annotated[int, Field(ge=1, le=MOST_WEEKS)]] = Field(default=USUAL_WEEKS, description="Number of weeks")
+    weeks: Whole[Annotated[int, Field(ge=1, le=MAX_WEEKS)]] = Field(default=USUAL_WEEKS, description="Number of weeks")
 
 
 def slot_of(

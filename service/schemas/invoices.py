@@ -6,6 +6,8 @@ from pydantic import BaseModel, Field
 
 from actors.bookings.invoices import Invoice as InvoiceRecord
 from actors.bookings.records import Mode
+from actors.times import week_of
+from service.schemas.bookings import cut_start
 from service.schemas.fields import BillingMode, Cents, Count, Milliseconds, optional
 from service.schemas.lists import Page
 from service.schemas.rows import filled
@@ -45,6 +47,9 @@ class Invoice(BaseModel):
     slotName: str = Field(description="Name of the slot")
     weekStart: Milliseconds
     weeks: Count = Field(description="Consecutive weeks of the booking")
+    periodStart: Milliseconds | None = optional(
+        "First day that was bought, in epoch milliseconds, if the first week had begun; otherwise it is `weekStart`"
+    )
     belongsTo: str | None = optional(
         "Of a credit note: the number of its invoice. Of an invoice: the number of the credit note that it cancels, because "
         "the refund did not arrive"
@@ -56,6 +61,8 @@ class Invoice(BaseModel):
         return filled(
             cls,
             invoice,
+            weekStart=week_of(invoice.period_start_ms),
+            periodStart=cut_start(invoice.period_start_ms, week_of(invoice.period_start_ms)),
             seller=Seller(name=invoice.seller_name, address=invoice.seller_address, taxId=invoice.seller_tax_id),
             buyer=Buyer(name=invoice.buyer_name, website=invoice.buyer_website, email=invoice.buyer_email),
             note=NO_MONEY if invoice.mode is Mode.TEST else None,

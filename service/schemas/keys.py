@@ -11,8 +11,11 @@ from pydantic import AfterValidator, BaseModel, Field, RootModel, WithJsonSchema
 from actors.values import Scope
 from service.schemas.fields import Count, Edit, Milliseconds, Strict, absent, optional
 from service.schemas.texts import NAME
+from service.schemas.urls import NEWER
 
 ENCODED_WORD = "=?"
+LOCAL_BYTES = 64
+"""The longest part before the `@` (RFC 5321, 4.5.3.1.1). A domain's limits are checked by the library."""
 NO_ADDRESS = "must be an email address, such as you@example.com"
 
 
@@ -22,13 +25,17 @@ def _address(value: str) -> str:
     An international domain is kept in its ASCII form, which every mail server accepts. What readers of mail decode as an
     encoded word (RFC 2047) is refused.
     """
-    if ENCODED_WORD in value:
+    if ENCODED_WORD in value or NEWER.search(value):
         raise ValueError(NO_ADDRESS)
     try:
+        if len(value.rpartition("@")[0].encode()) > LOCAL_BYTES:
+            raise ValueError(NO_ADDRESS)
         checked = validate_email(value, check_deliverability=False, allow_smtputf8=False)
-        return (checked.ascii_email or checked.normalized).lower()
     except EmailNotValidError:
         raise ValueError(NO_ADDRESS) from None
+    if NEWER.search(checked.domain):
+        raise ValueError(NO_ADDRESS)
+    return (checked.ascii_email or checked.normalized).lower()
 
 
 def _once(scopes: list[Scope]) -> list[Scope]:
@@ -41,13 +48,13 @@ Email = Annotated[
     AfterValidator(_address),
     WithJsonSchema({"type": "string", "format": "email", "maxLength": 254}),
 ]
-MOST_MILLISECONDS = 253_402_300_799_999
+MAX_MILLISECONDS = 253_402_300_799_999
 """The end of the year 9999."""
 ExpiresAt = Annotated[
-    int, Field(ge=0, le=MOST_MILLISECONDS, description="When the key ends, in the future; epoch milliseconds")
+    int, Field(ge=0, le=MAX_MILLISECONDS, description="When the key ends, in the future; epoch milliseconds")
 ]
 """When a key ends. The operation checks that it lies ahead."""
-MOST_GRACE_SECONDS = 7 * 24 * 3_600
+MAX_GRACE_SECONDS = 7 * 24 * 3_600
 ClaimToken = Annotated[str, Field(min_length=8, max_length=200)]
 
 
@@ -129,7 +136,7 @@ class KeyRotation(Strict):
     graceSeconds: Annotated[
         int,
         Field(
-            ge=0, le=MOST_GRACE_SECONDS, description="Seconds in which both keys work; with 0 the old key ends at once"
+            ge=0, le=MAX_GRACE_SECONDS, description="Seconds in which both keys work; with 0 the old key ends at once"
         ),
     ]
 

@@ -68,7 +68,8 @@ _Limit = Annotated[T | None, BeforeValidator(_limit), Field(description="Page si
 FileFormat = Annotated[
     Literal["json", "csv"],
     Field(
-        description="`csv` returns a file with a header line, in UTF-8; text that looks like a formula has an apostrophe"
+        description="`csv` returns a file with a header line, in UTF-8; text that a spreadsheet could take for a formula "
+        "has an apostrophe"
     ),
 ]
 """The format of a list that is also a spreadsheet; JSON by default."""

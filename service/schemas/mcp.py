@@ -1,4 +1,4 @@
-"""Wire models of the Model Context Protocol: JSON-RPC 2.0 over HTTP, revisions 2025-06-18, 2025-11-25 and 2026-07-28.
+"""Wire models of the Model Context Protocol: JSON-RPC 2.0 over HTTP, revisions 2025-03-26 to 2026-07-28.
 
 Requests ignore unknown members, as the protocol asks. Results have only what this service uses of the protocol: tools.
 """
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, StrictInt, StrictStr
 
-INITIALIZED: Final = ("2025-06-18", "2025-11-25")
+INITIALIZED: Final = ("2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions whose clients send `initialize` first, oldest first."""
 STATELESS: Final = ("2026-07-28",)
 """Revisions whose requests carry everything in `_meta`."""

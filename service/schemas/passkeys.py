@@ -16,7 +16,7 @@ Bytes = Annotated[str, Field(min_length=1, max_length=16_384, pattern=_BASE64URL
 
 
 class Ceremony(BaseModel):
-    """What a page passes to the browser's WebAuthn, with binary values in base64url."""
+    """The options that a page passes to the browser's WebAuthn, with binary values in base64url."""
 
     publicKey: dict[str, Any] = Field(description="`PublicKeyCredentialCreationOptionsJSON` or `...RequestOptionsJSON`")
 

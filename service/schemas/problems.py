@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from actors.values import Problem
 
-MOST_LISTED = 5
+MAX_LISTED = 5
 """Problems that `text_of` spells out; the others are counted."""
 
 MOST_FIELDS = 20
@@ -20,7 +20,7 @@ MOST_FIELDS = 20
 LONGEST_NAME = 100
 """Characters of a field's name in an error body. Unknown fields have any name that the client chose."""
 
-MOST_PROBLEMS = 2_000
+MAX_PROBLEMS = 2_000
 """Beyond this, problems are only counted: pydantic builds all of them at once, at about 2 ms for each 1,000."""
 
 MESSAGES: Mapping[str, str] = {
@@ -67,12 +67,12 @@ OURS = frozenset({"uuid", "value_error"})
 
 
 def problems_of(error: ValidationError) -> tuple[Problem, ...]:
-    """All problems, in the order of the input; a count instead where there are more than `MOST_PROBLEMS`.
+    """All problems, in the order of the input; a count instead where there are more than `MAX_PROBLEMS`.
 
     Never contains the rejected value.
     """
     count = error.error_count()
-    if count > MOST_PROBLEMS:
+    if count > MAX_PROBLEMS:
         return (Problem("", "too_many_problems", f"there are {count} problems"),)
     return tuple(
         Problem(
@@ -103,9 +103,9 @@ def _field(location: Sequence[int | str], kind: str) -> str:
 
 def text_of(problems: Sequence[Problem]) -> str:
     """The first problems in one line: `name: is required; weeks: must be at least 1; and 3 more`."""
-    words = [f"{each.field}: {each.message}" if each.field else each.message for each in problems[:MOST_LISTED]]
-    if len(problems) > MOST_LISTED:
-        words.append(f"and {len(problems) - MOST_LISTED} more")
+    words = [f"{each.field}: {each.message}" if each.field else each.message for each in problems[:MAX_LISTED]]
+    if len(problems) > MAX_LISTED:
+        words.append(f"and {len(problems) - MAX_LISTED} more")
     return "; ".join(words)
 
 

@@ -22,7 +22,7 @@ LAST_DAY = (date(9998, 12, 31) - EPOCH).days
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _WORDS = "must be a date such as 2026-11-18, or epoch milliseconds"
 
-MOST_SITE_DAYS, USUAL_SITE_DAYS = 366, 28
+MAX_SITE_DAYS, USUAL_SITE_DAYS = 366, 28
 
 
 def day_in(value: Any) -> Any:
@@ -52,13 +52,8 @@ DayIn = Annotated[
 ]
 
 
-def _without_default(schema: dict[str, Any]) -> None:
-    schema.pop("default", None)
-
-
 def day_field(description: str) -> Any:
-    """An optional field whose description in the document has no default."""
-    return Field(None, description=description, json_schema_extra=_without_default)
+    return Field(None, description=description)
 
 
 class DeliveryQuery(Query):

@@ -1,11 +1,14 @@
-"""Types of wire models for text that people write."""
+"""Types of wire models for text that people write.
+
+Properties of characters come from `regex`, whose Unicode version is the same on every Python.
+"""
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import regex
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
@@ -15,33 +18,58 @@ _TURN = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Marks that change the text direction, also of the page around the text."""
 _HIDDEN = re.compile(r"[\u180e\u200b\u2060\ufeff\ufffe\uffff]")
 """Invisible characters, which could make two different names look the same."""
-_UNSEEN = (
-    r"\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    r"\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
-)
-_JOINING = r"\u200d\ufe0e\ufe0f"
-"""What emoji are composed with: a joiner, and the two variation selectors that choose text or picture."""
-_BEYOND = r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-_INVISIBLE = re.compile(f"[{_UNSEEN}{_JOINING}{_BEYOND}]")
-"""Format characters (category Cf) and Default_Ignorable_Code_Point of Unicode 15: most fonts show nothing for them."""
+_INVISIBLE = regex.compile(r"[\p{Format}\p{Default_Ignorable_Code_Point}]")
+"""Most fonts show nothing for them."""
+_UNDEFINED = regex.compile(r"[\p{Unassigned}\p{Private_Use}\p{Surrogate}]")
 _BLANK = re.compile(r"[\u2800\U00013441\U00013442\U00016fe4\U0001d159]")
 """Blank symbols: a braille cell without dots, blank signs of old scripts, a note without a head."""
 _SPACES = r"\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 """White space on a line other than the plain space."""
 _GAP = re.compile(rf"[{_SPACES}]|  ")
-_SHAPELESS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Characters that Unicode classifies as letters or symbols, but that look blank."""
+_SHAPED = regex.compile(r"[\p{L}\p{N}\p{P}\p{S}--[\u115f\u1160\u2800\u3164\uffa0]]", regex.VERSION1)
+"""Letters, digits and signs, without those that look blank."""
 
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_ALPHABETS = frozenset(
-    {"ARMENIAN", "CHEROKEE", "COPTIC", "CYRILLIC", "FULLWIDTH", "GREEK", "LATIN", "LISU", "MATHEMATICAL"}
+_EMOJI = r"[[\p{Emoji}\p{Extended_Pictographic}]--[0-9#*]]"
+_TAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in name) for name in ("gbeng", "gbsct", "gbwls"))
+_COMPOSING = regex.compile(
+    rf"""(?x)
+      (?<={_EMOJI}) [\ufe0e\ufe0f]
+    | (?<=[0-9\#*]) \ufe0f (?=\u20e3)
+    | (?<=\p{{Extended_Pictographic}} [\ufe0f\p{{Emoji_Modifier}}]?) \u200d (?=\p{{Extended_Pictographic}})
+    | (?<=\U0001f3f4) (?:{_TAGS}) \U000e007f
+    | (?<=[\p{{L}}\p{{M}}\p{{N}}\p{{P}}\p{{S}}]) \u200c (?=[\p{{jt=R}}\p{{jt=D}}])
+    | (?<=[\p{{jt=L}}\p{{jt=D}}] \p{{Mn}}*) \u200d (?!\p{{Mn}}* [\p{{jt=R}}\p{{jt=D}}\p{{jt=C}}\u200c])
+    | (?<=\p{{L}} \p{{M}}* \p{{ccc=9}}) [\u200c\u200d] (?![\u200c\u200d])
+    | (?<=\p{{L}} \p{{M}}*) [\u200c\u200d] (?=\p{{ccc=9}} \p{{L}})
+    """,
+    regex.VERSION1,
 )
-"""Alphabets with letters that look like those of another one, by the first word of their letters' names in Unicode."""
+"""The invisible characters that a text needs, where they show:
+
+- in emoji: a selector of text or picture, also within a keycap; a joiner between two pictures; the tags of the three
+  flags of regions that Unicode recommends (UTS 51),
+- a non-joiner before a letter of a cursive script, as between Persian words and their endings,
+- a joiner after a letter of a cursive script that would otherwise stand alone,
+- either of them beside a sign that takes away the vowel, in the scripts of India and around it.
+
+The last three admit the contexts of RFC 5892, appendix A, and what is written besides: a non-joiner after a letter that never
+joins, and Bengali and Kannada joiners before that sign.
+"""
+
+_WORD = regex.compile(r"\p{L}{2,}")
+_ALPHABETS = tuple(
+    regex.compile(letters, regex.VERSION1)
+    for letters in (
+        *(rf"\p{{Script={script}}}" for script in ("Armenian", "Cherokee", "Coptic", "Cyrillic", "Greek", "Lisu")),
+        *(r"[\p{Script=Latin}--[\uff21-\uff5a]]", r"[\uff21-\uff5a]", r"[\U0001d400-\U0001d7ff]"),
+    )
+)
+"""Alphabets with letters that look like those of another one. Full width and mathematical letters are two of them."""
 
 
 def readable(value: str) -> str:
     """Check that a text is not blank and has no invisible or control characters but line breaks and tabs."""
-    if not any(unicodedata.category(sign)[0] in "LNPS" and sign not in _SHAPELESS for sign in value):
+    if not _SHAPED.search(value):
         raise ValueError("must not be blank")
     if _HIDDEN.search(value):
         raise ValueError("must not contain invisible characters")
@@ -60,7 +88,31 @@ def one_line(value: str) -> str:
 def visible(value: str) -> str:
     """Check the same, and that each character can be seen, and that words are separated by one plain space, so that no
     two names look the same."""
-    if _INVISIBLE.search(one_line(value)) or _BLANK.search(value):
+    return _spaced(_shown(one_line(value), value))
+
+
+def pictured(value: str) -> str:
+    """Check that a text is on one line, and that it has no invisible characters but those that emoji and words are
+    composed with."""
+    return _shown(one_line(value), _COMPOSING.sub("", value))
+
+
+def titled(value: str) -> str:
+    """Check the same, and that words are separated by one plain space."""
+    return _spaced(pictured(value))
+
+
+def _shown(value: str, letters: str) -> str:
+    """The text, whose `letters` should all be visible."""
+    if _INVISIBLE.search(letters):
+        raise ValueError("must not contain invisible characters")
+    if _UNDEFINED.search(letters):
+        raise ValueError("must not contain unassigned or private-use characters")
+    return value
+
+
+def _spaced(value: str) -> str:
+    if _BLANK.search(value):
         raise ValueError("must not contain invisible characters")
     if value != value.strip():
         raise ValueError("must not begin or end with a space")
@@ -69,30 +121,13 @@ def visible(value: str) -> str:
     return value
 
 
-def pictured(value: str) -> str:
-    """Check that a text is on one line, and that it has no invisible characters but those that emoji are composed with:
-    a selector after a symbol, and a joiner between two."""
-    one_line(value)
-    if not all(_composes(value, found.start()) for found in _INVISIBLE.finditer(value)):
-        raise ValueError("must not contain invisible characters")
-    return value
-
-
-def _composes(value: str, place: int) -> bool:
-    before, sign, after = value[max(0, place - 1) : place], value[place], value[place + 1 : place + 2]
-    if sign == "\u200d":
-        return _is_symbol(after) and (_is_symbol(before) or before == "\ufe0f")
-    return sign in "\ufe0e\ufe0f" and _is_symbol(before)
-
-
-def _is_symbol(sign: str) -> bool:
-    return sign != "" and unicodedata.category(sign)[0] == "S"
-
-
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A rule for a text, and a pattern for the document. The pattern tells clients all of the rule except "not blank",
-    where emoji may be composed, and characters beyond U+FFFF."""
+    """A rule for a text, and a pattern for the document.
+
+    The pattern admits all that the rule admits, and tells clients all of the rule except "not blank", unassigned
+    characters, characters beyond U+FFFF, and the letters that a joiner or selector needs around it.
+    """
 
     rule: Callable[[str], str]
     pattern: str
@@ -107,11 +142,21 @@ class Written:
 _NEVER = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u180e\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff"
 READABLE = Written(readable, rf"^[^{_NEVER}]*$")
 ONE_LINE = Written(one_line, rf"^[^{_NEVER}\t\n\u2028\u2029]*$")
-_SEEN = rf"[^ {_NEVER}\t\n\u2028\u2029{_UNSEEN}{_JOINING}{_SPACES}\u2800]"
-NAME = Written(visible, rf"^{_SEEN}+(?: {_SEEN}+)*$")
-"""For names of sponsors, campaigns, keys, slots and passkeys, which people tell apart by reading them."""
-SLOGAN = Written(pictured, rf"^[^{_NEVER}\t\n\u2028\u2029{_UNSEEN}]*$")
-"""For the words of campaigns, in which phones write emoji."""
+_UNSEEN = (
+    r"\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+)
+"""The characters up to U+FFFF that names and slogans refuse, except unassigned ones."""
+_SLOGAN_SIGN = rf"[^{_NEVER}\t\n\u2028\u2029{_UNSEEN}]"
+_NAME_SIGN = rf"[^ {_NEVER}\t\n\u2028\u2029{_UNSEEN}{_SPACES}\u2800]"
+_SELECTED_AND_JOINED = r"[\ufe0e\ufe0f]?[\u200c\u200d]?"
+NAME = Written(visible, rf"^{_NAME_SIGN}+(?: {_NAME_SIGN}+)*$")
+"""For names of sponsors, keys, slots and passkeys, which people tell apart by reading them."""
+SLOGAN = Written(pictured, rf"^(?:{_SLOGAN_SIGN}{_SELECTED_AND_JOINED})*$")
+"""For the words of campaigns, with the emoji of phones and the joiners that some scripts need."""
+_WORD_OF_TITLE = rf"(?:{_NAME_SIGN}{_SELECTED_AND_JOINED})+"
+TITLE = Written(titled, rf"^{_WORD_OF_TITLE}(?: {_WORD_OF_TITLE})*$")
+"""For the names of campaigns and the letters in place of a logo: the same, with single spaces."""
 
 Line = Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
 Sentence = Annotated[str, Field(min_length=1, max_length=1_000), READABLE]
@@ -125,8 +170,4 @@ def mixed_words(texts: Iterable[str]) -> list[str]:
     They can be honest, such as a unit in a Greek text, so they are a reason to look, not to refuse.
     """
     words = dict.fromkeys(word for text in texts for word in _WORD.findall(text) if not word.isascii())
-    return [word for word in words if len(_alphabets(word)) > 1]
-
-
-def _alphabets(word: str) -> set[str]:
-    return {unicodedata.name(letter, "").partition(" ")[0] for letter in word} & _ALPHABETS
+    return [word for word in words if sum(bool(each.search(word)) for each in _ALPHABETS) > 1]

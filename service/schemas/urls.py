@@ -12,6 +12,7 @@ from typing import Annotated
 from urllib.parse import quote
 
 import idna
+import regex
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 URL_CHARACTERS = 1_500
@@ -24,6 +25,19 @@ _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 """If the last label of a host matches, browsers read the host as an IPv4 address."""
 _TOP_LEVEL = re.compile(r"[a-z]{2,63}|xn--[a-z0-9-]+", re.ASCII)
+_UNPRINTABLE = regex.compile(r"[\p{C}\p{Z}]")
+NEWER = re.compile(
+    r"[\u0558\u058b\u058c\u05c8\u05c9\u088f-\u0897\u0b53\u0b54\u0c5c\u0cdc\u0cf3\u0ece\u1acf-\u1af0\u1c89\u1c8a\u208f"
+    r"\u209d-\u209f\ua7cb-\ua7cf\ua7d2\ua7d4\ua7da-\ua7f1\uab6c\uab6d\U000105c0-\U000105f3\U000107bb-\U000107bf"
+    r"\U00010940-\U00010959\U00010d40-\U00010d85\U00010ec2-\U00010eff\U0001123f-\U00011241\U00011380-\U000113e2"
+    r"\U000116d0-\U000116e3\U00011b0a-\U00011bf9\U00011db0-\U00011df1\U00011f00-\U00011f5a\U0001342f-\U000143fa"
+    r"\U00016100-\U00016139\U00016d40-\U00016d79\U00016ea0-\U00016ed3\U00016ff2\U00016ff3\U000187f8-\U000187ff"
+    r"\U00018cd6-\U00018cff\U00018d09-\U000191d2\U0001b123-\U0001b132\U0001b155\U0001b168\U0001ccd6-\U0001ccf9"
+    r"\U0001d250-\U0001d281\U0001d6a6\U0001df1f-\U0001dfff\U0001e030-\U0001e08f\U0001e4d0-\U0001e6ff"
+    r"\U0002b739-\U0002b73f\U0002b81e\U0002cea2-\U0002cead\U0002ebf0-\U0002ee5d\U00031350-\U0003fc3f]"
+)
+"""Characters of host names that Python 3.11 does not know. `idna` asks Python for their direction, and the rules below for
+lower case, so that newer Pythons would accept them."""
 
 RAW = "/:@!$&()*+,;=?%"
 """Characters that are not escaped after the host, besides letters, digits and `-._~`. Single quotes are."""
@@ -57,7 +71,7 @@ def public_address(value: str) -> str:
 
 def _normal(value: str) -> tuple[str, str]:
     """The normal form and its host."""
-    if " " in value or not value.isprintable():
+    if _UNPRINTABLE.search(value):
         raise ValueError("must not contain spaces or control characters")
     parts = _ADDRESS.fullmatch(value)
     if parts is None:
@@ -111,16 +125,17 @@ def _host(name: str) -> str:
 
 
 def _in_ascii(name: str) -> str:
-    """A name encoded by IDNA 2008. Raises `UnicodeError`, also if browsers would map it to another name but for case."""
+    """A name encoded by IDNA 2008. Raises `UnicodeError`, also if browsers would map it to another name but for case,
+    or if not every Python knows its characters."""
     lowered = name.lower()
-    if not unicodedata.is_normalized("NFKC", name) or idna.uts46_remap(name) != lowered:
+    if NEWER.search(name) or not unicodedata.is_normalized("NFKC", name) or idna.uts46_remap(name) != lowered:
         raise UnicodeError("browsers read it as another name")
     labels = lowered.split(".")
     host = ".".join(idna.alabel(label).decode("ascii") for label in labels)
     if not idna.valid_string_length(host, trailing_dot=False):
         raise UnicodeError("too long")
     shown = [idna.ulabel(label) for label in host.split(".")]
-    if not all(map(_reads_as_itself, shown)):
+    if any(map(NEWER.search, shown)) or not all(map(_reads_as_itself, shown)):
         raise UnicodeError("a label that can be mistaken for another")
     if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for label in shown for character in label):
         # A right-to-left label can swap places with others on the screen.

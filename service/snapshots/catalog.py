@@ -143,7 +143,7 @@ class Catalog(SnapshotFollower):
     async def _is_current(self) -> bool:
         return await self._store.revision() == self.revision
 
-    async def _take(self) -> None:
+    async def _load(self) -> None:
         started = trio.current_time()
         builder = SnapshotBuilder(self.snapshot)
         revision = await self._store.load(builder.take, builder.take_words)

@@ -4,7 +4,7 @@ import json
 from array import array
 from collections.abc import Sequence
 
-MOST_LISTED = 1_000
+MAX_LISTED = 1_000
 """Categories that are listed: those with most entries."""
 
 
@@ -63,7 +63,7 @@ def categories_body(usecases: Categories, bots: Categories) -> bytes:
     most 1,000, those with most entries."""
     of_usecases, of_bots = usecases.counts(), bots.counts()
     total = {name: of_usecases.get(name, 0) + of_bots.get(name, 0) for name in of_usecases | of_bots}
-    listed = sorted(total, key=lambda name: (-total[name], name))[:MOST_LISTED]
+    listed = sorted(total, key=lambda name: (-total[name], name))[:MAX_LISTED]
     data = [
         {"name": name, "useCases": of_usecases.get(name, 0), "bots": of_bots.get(name, 0)}
         for name in sorted(listed, key=lambda name: (name.casefold(), name))

@@ -15,7 +15,7 @@ class SnapshotFollower(PeriodicTask):
 
     def __init__(self, check_seconds: float) -> None:
         super().__init__(check_seconds)
-        self._found_current: float | None = None
+        self._current_at: float | None = None
         self._loads = 0
 
     # Provided by the subclass.
@@ -30,7 +30,7 @@ class SnapshotFollower(PeriodicTask):
         """Ask the store whether the snapshot is still the newest."""
 
     @abstractmethod
-    async def _take(self) -> None:
+    async def _load(self) -> None:
         """Load the newest snapshot and replace the current one."""
 
     # Intents.
@@ -56,7 +56,7 @@ class SnapshotFollower(PeriodicTask):
     @property
     def age_seconds(self) -> float | None:
         """Seconds since the snapshot was last known to be the newest; None before the first load."""
-        return None if self._found_current is None else trio.current_time() - self._found_current
+        return None if self._current_at is None else trio.current_time() - self._current_at
 
     @property
     def accepting(self) -> bool:
@@ -69,9 +69,9 @@ class SnapshotFollower(PeriodicTask):
 
     async def _round(self) -> None:
         if not self.loaded or not await self._is_current():
-            await self._take()
+            await self._load()
             self._loads += 1
-        self._found_current = trio.current_time()
+        self._current_at = trio.current_time()
 
     def _meanwhile(self) -> str:
         return f"serving revision {self.revision}"

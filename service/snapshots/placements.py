@@ -276,7 +276,7 @@ class Placements(SnapshotFollower):
         # Each new week also loads a snapshot, to drop the week before the earliest.
         return self._from_week_ms() == self.snapshot.from_week_ms and await self._store.revision() == self.revision
 
-    async def _take(self) -> None:
+    async def _load(self) -> None:
         from_week_ms = self._from_week_ms()
         overview = await self._store.overview(from_week_ms)
         await self._read_reach(new_week=from_week_ms != self.snapshot.from_week_ms)

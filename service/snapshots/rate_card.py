@@ -15,7 +15,7 @@ from service.schemas.rows import filled
 FREE_WEEKS = 3
 """The next free weeks that the card names of each slot."""
 
-LEAST_BOOKINGS = 5
+MIN_BOOKINGS = 5
 """Sums over fewer bookings are not shown: they would tell what a single sponsor reached, and say little."""
 
 
@@ -60,7 +60,7 @@ def _slot(snapshot: Offers, slot: Slot, weeks: Sequence[int], reach: SlotReach |
 
 def _reach(parts: Sequence[SlotReach]) -> Reach | None:
     bookings = sum(part.bookings for part in parts)
-    if bookings < LEAST_BOOKINGS:
+    if bookings < MIN_BOOKINGS:
         return None
     impressions, clicks = sum(part.impressions for part in parts), sum(part.clicks for part in parts)
     return Reach(

@@ -11,8 +11,8 @@ from email.utils import parsedate_to_datetime
 from service.terminal.output import duration
 
 HARMLESS = "\ufffd"
-JOINERS = "\u200c\u200d"
-"""Format characters that some scripts and emoji need."""
+JOINERS = frozenset("\u200c\u200d") | frozenset(map(chr, range(0xE0061, 0xE0080)))
+"""Format characters that some scripts and emoji need: joiners, and the tags of flags of regions."""
 
 
 def is_harmful(letter: str) -> bool:
@@ -76,12 +76,18 @@ def padded(text: str, columns: int, *, right: bool = False) -> str:
 # Values of the API as text. A value of an unexpected type is shown as it is.
 
 
+WITHOUT, THREE = "bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf", "bhd jod kwd omr tnd"
+"""Currencies without decimal places, and with three."""
+
+
 def money(cents: object, currency: object = "usd") -> str:
-    """`USD 1,250.00`."""
+    """`USD 1,250.00`, `JPY 1,250`."""
     if not isinstance(cents, int) or isinstance(cents, bool):
         return printable(cents)
-    sign = "-" if cents < 0 else ""
-    return f"{printable(currency).upper()} {sign}{abs(cents) // 100:,}.{abs(cents) % 100:02}"
+    sign, name = "-" if cents < 0 else "", str(currency).lower()
+    places = 0 if name in WITHOUT.split() else 3 if name in THREE.split() else 2
+    whole, part = divmod(abs(cents), 10**places)
+    return f"{printable(currency).upper()} {sign}{whole:,}" + (f".{part:0{places}}" if places else "")
 
 
 def day(moment_ms: object) -> str:

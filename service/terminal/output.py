@@ -5,6 +5,7 @@ Uses the standard library only.
 
 import io
 import os
+import stat
 import sys
 import webbrowser
 from collections.abc import Callable, Iterable
@@ -12,6 +13,9 @@ from typing import TextIO
 
 SUCCESS, BUG, USAGE, INTERRUPTED, READER_GONE = 0, 1, 2, 130, 141
 """The exit codes of all processes. 141 is what a shell reports for a program that SIGPIPE has ended."""
+
+PRIVATE = 0o600
+"""The mode of a file with a secret."""
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 """Seconds."""
@@ -99,6 +103,25 @@ def discard(stream: TextIO) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
+
+
+def made_private(stream: TextIO) -> str | None:
+    """Prepare a stream for a secret. Returns what to warn of, or None if it is not a file that others can read.
+
+    An empty file of the user's own that everybody can read was made by the shell for this output: it becomes private.
+    The mode of any other file stays, because somebody chose it.
+    """
+    try:
+        descriptor = stream.fileno()
+        status = os.fstat(descriptor)
+        if os.name != "posix" or not stat.S_ISREG(status.st_mode) or not status.st_mode & (stat.S_IRGRP | stat.S_IROTH):
+            return None
+        if status.st_mode & stat.S_IROTH and status.st_uid == os.geteuid() and status.st_size == 0:
+            os.fchmod(descriptor, PRIVATE)
+            return f"the output file has a secret and was readable by other users; its mode is now {PRIVATE:04o}"
+    except (OSError, ValueError):  # a stream without a descriptor, or a file system without modes
+        return None
+    return f"the output file has a secret and is readable by other users; make it private with chmod {PRIVATE:o}"
 
 
 def are_text(arguments: Iterable[str]) -> bool:

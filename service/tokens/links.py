@@ -28,13 +28,13 @@ class Page(StrEnum):
 
 
 ENDING_MS = 30 * DAY_MS
-"""How long a link in a mail can end what the mail tells of."""
+"""The lifetime of an ending link in a mail."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndingLink:
-    """What a link in a mail to `email` ends: its id, for an administratorship the time of its grant in milliseconds; and its
-    name for the reader."""
+    """The target of an ending link in a mail to `email`: its id, for an administratorship the time of its grant in
+    milliseconds; and its name for the reader."""
 
     ending: Ending
     target_id: str
@@ -54,8 +54,10 @@ class Links:
         return self._url(Page.CHECKOUT, booking)
 
     def receipt_url(self, booking: Booking) -> str | None:
-        """The receipt of a paid booking (`receiptUrl` in the API). A payment of a wrong amount is refunded and has none."""
-        return self.result_url(booking) if booking.paid_cents == booking.amount_cents else None
+        """The receipt of a paid booking (`receiptUrl` in the API). A payment of a wrong amount or
+        currency is refunded and has none."""
+        paid_in_full = booking.paid_cents == booking.amount_cents and booking.paid_currency is None
+        return self.result_url(booking) if paid_in_full else None
 
     def result_url(self, booking: Booking) -> str:
         """The receipt page, paid or not. The processor redirects to it after the payment."""
@@ -75,7 +77,7 @@ class Links:
         return f"{self.base_url}/end/{LINK_PREFIX}{self._signer.sign(ENDING, values)}"
 
     def ending(self, token: str, now_ms: int) -> EndingLink | None:
-        """What a link ends; None if its token is not valid or too old."""
+        """Return the target of an ending link; None if its token is not valid or too old."""
         try:
             ending, target_id, label, email, until_ms = self._signer.verify(ENDING, token.removeprefix(LINK_PREFIX))
         except BadToken:

@@ -13,10 +13,12 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from actors.values import Code, Refused
 from service.api.context import Services
+from service.api.cors import SHARED, preflight_headers
 from service.api.dispatch import dispatch
 from service.api.errors import Family, internal_error, not_valid, too_large
 from service.api.mcp.endpoint import PATH as MCP_PATH
-from service.api.messages import Answer, note
+from service.api.mcp.endpoint import SLASHED as MCP_SLASHED
+from service.api.messages import Answer, Headers, note
 from service.api.openapi import Described
 from service.api.operation import Operation
 from service.api.refusals import failure, refusal, refusal_of
@@ -24,8 +26,8 @@ from service.http.asgi import App, Scope
 from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
 from service.web.compression import Compressor
-from service.web.documents import document_views
-from service.web.fast_path import FastPath
+from service.web.documents import document_views, is_published
+from service.web.fast_path import FastPath, declared_length
 from service.web.mcp import mcp_refusal, mcp_views
 from service.web.middleware import Hsts, RequestMiddleware, TracedMiddleware
 from service.web.page_views import page_view, prepare_templates, refusal_response, response_of
@@ -33,7 +35,14 @@ from service.web.pages.parts.page import Page
 from service.web.pages.table import PAGES
 from service.web.representations import StreamedResponse, send_stream
 from service.web.requests import headers_of, request_of
-from service.web.routing import STATIC, Routing, called_from_elsewhere, page_endpoint, preflight_endpoint
+from service.web.routing import (
+    PUBLISHED_PREFLIGHT,
+    STATIC,
+    Routing,
+    called_from_elsewhere,
+    page_endpoint,
+    preflight_endpoint,
+)
 from service.web.static_files import StaticFiles, static_files
 
 View = Callable[..., Awaitable[Response]]
@@ -80,14 +89,19 @@ def build_app(
     app.url_map = routing.url_map
     app.view_functions |= {
         **{operation.name: _operation_view(services, operation, compressor) for operation in operations},
-        **{preflight_endpoint(path): _preflight_view(path, operations) for path in called_from_elsewhere(operations)},
+        **{
+            preflight_endpoint(path): _preflight_view(services, path, operations)
+            for path in called_from_elsewhere(operations)
+        },
         **document_views(services, described, metrics, compressor),
         **{page_endpoint(page): page_view(services, page, compressor) for page in pages},
         STATIC: _static_view(static_files()),
+        PUBLISHED_PREFLIGHT: _preflight_of(services, "GET, HEAD", []),
     }
     app.view_functions |= mcp_views(services, operations, PREFLIGHT_SECONDS)
     assert app.view_functions.keys() == routing.endpoints, "each rule has a view, and each view a rule"
     _refuse_doubled_slash(app)
+    _share_published(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
     fast_path = FastPath(cast(App, app), services, operations, compressor)
     return request_middleware(fast_path, services, metrics, operations, tracer)
@@ -118,14 +132,18 @@ def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
             named["max_content_length"] = limits.get(path, named.get("max_content_length"))
             super().__init__(method, scheme, path, *rest, **named)
 
+        @property
+        def content_length(self) -> int | None:
+            """The declared length, as the fast path reads it. Werkzeug's own would split a long Transfer-Encoding."""
+            return declared_length(self.headers.get)
+
     return BoundedRequest
 
 
 def _operation_view(services: Services, operation: Operation, compressor: Compressor) -> View:
     async def view(**path_values: str) -> Response:
         note("operation", operation.name)
-        reads = operation.body is not None or operation.raw_body
-        body = cast(bytes, await request.get_data(cache=False)) if reads else b""
+        body = cast(bytes, await request.get_data(cache=False)) if operation.reads else b""
         scope = cast(Scope, request.scope)
         call = request_of(scope, headers_of(scope), path_values, body, services.proxies)
         return response_of(await compressor.encode(await dispatch(services, operation, call), call.headers))
@@ -141,20 +159,31 @@ def _static_view(files: StaticFiles) -> View:
     return view
 
 
-def _preflight_view(path: str, operations: Sequence[Operation]) -> View:
+def _preflight_view(services: Services, path: str, operations: Sequence[Operation]) -> View:
     """CORS preflight: pages of other sites may call these operations, without credentials."""
     methods = ", ".join(operation.method for operation in operations if operation.path == path)
 
+    return _preflight_of(services, methods, [*SHARED])
+
+
+def _preflight_of(services: Services, methods: str, more: Headers) -> View:
     async def view(**_: str) -> Response:
-        headers = [
-            ("access-control-allow-origin", "*"),
-            ("access-control-allow-methods", methods),
-            ("access-control-allow-headers", "authorization, content-type, if-none-match, x-request-id"),
-            ("access-control-max-age", str(PREFLIGHT_SECONDS)),
-        ]
-        return response_of(Answer(204, headers=headers))
+        scope = cast(Scope, request.scope)
+        asked = request_of(scope, headers_of(scope), {}, b"", services.proxies)
+        return response_of(Answer(204, headers=[*preflight_headers(asked, methods, PREFLIGHT_SECONDS), *more]))
 
     return view
+
+
+def _share_published(app: QuartTrio) -> None:
+    """Let pages of other sites load the public documents, whatever the answer."""
+
+    @app.after_request
+    async def share(response: Response) -> Response:
+        if is_published(request.path):
+            for name, value in SHARED:
+                response.headers[name] = value
+        return response
 
 
 def _refuse_doubled_slash(app: QuartTrio) -> None:
@@ -178,7 +207,7 @@ def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Ope
             return response_of(refusal_of(operation, refused))
         if request.path.startswith("/api/"):
             return response_of(refusal(refused, family_of(request.path)))
-        if request.path == MCP_PATH:
+        if request.path in (MCP_PATH, MCP_SLASHED):
             return mcp_refusal(services, refused)
         return await refusal_response(services, refused, headers_of(cast(Scope, request.scope)))
 

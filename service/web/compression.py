@@ -19,7 +19,7 @@ from service.api.messages import Answer, Headers
 PIECE_BYTES = 64 * 1024
 """The loop runs other tasks after each piece, which takes about a millisecond."""
 
-LEAST_BYTES = 1_024
+MIN_BYTES = 1_024
 """A smaller body fits into one packet with its head, compressed or not."""
 
 QUICK = {BR: 4, GZIP: 4}
@@ -43,7 +43,7 @@ class CompressionLimits:
     compressed once more, in a thread, at most `best_bytes_per_second` of them, which takes as much again.
     """
 
-    least_bytes: int = LEAST_BYTES
+    least_bytes: int = MIN_BYTES
     cached_bytes: int = 8 * 1024 * 1024
     bytes_per_second: int = 1024 * 1024
     burst_bytes: int = 2 * 1024 * 1024

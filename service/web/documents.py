@@ -1,10 +1,11 @@
 """The documents beside operations and pages: OpenAPI, its readable reference, metrics, the embed script, and the icon.
 
 OpenAPI, the pages of its reference and the script are rendered once, compressed once in each coding, and shared by all
-responses. The first two are large and count as pages for the limit of an address. The others have no limit, because each
+responses. The first three are large and count as pages for the limit of an address. The others have no limit, because each
 costs less than a page that is refused.
 """
 
+import re
 from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from typing import cast
@@ -15,7 +16,7 @@ from service.api.context import Services
 from service.api.errors import too_fast
 from service.api.openapi import Described
 from service.http.asgi import Scope
-from service.observability.metrics import CONTENT_TYPE, Metrics
+from service.observability.metrics import CONTENT_TYPE, Metrics, SharedPage
 from service.web.compression import Compressor
 from service.web.discovery.documents import PATHS as DISCOVERY
 from service.web.discovery.documents import discovery_views
@@ -28,6 +29,20 @@ from service.web.static_files import FOLDER, PREFIX
 REFERENCE = ("/docs", "/docs/<name>")
 DOCUMENTS = ("/openapi.json", "/metrics", *REFERENCE, "/favicon.ico", "/embed.js", *DISCOVERY)
 """The paths of the documents. All are public."""
+
+PUBLISHED = ("/openapi.json", "/favicon.ico", "/embed.js", *DISCOVERY)
+"""The documents that pages of other sites may load: all but the metrics, and the pages of the reference."""
+_PUBLISHED = re.compile(
+    "|".join(
+        (*(re.sub("<.*>", "[^/]+", path).replace(".", r"\.") for path in PUBLISHED), r"/static/.*", r"/\.well-known/.*")
+    )
+)
+
+
+def is_published(path: str) -> bool:
+    """Whether pages of other sites may load what is at this path, also a refusal."""
+    return _PUBLISHED.fullmatch(path) is not None
+
 
 View = Callable[..., Awaitable[Response]]
 
@@ -48,10 +63,12 @@ def document_views(
     async def openapi() -> Response:
         return await document_response(rendered_openapi())
 
+    shared = SharedPage(metrics, services.clock)
+
     async def scrape() -> Response:
         if services.config.server.ops_bind:
             abort(404)  # operators have a listener of their own
-        return Response(metrics.page(), content_type=CONTENT_TYPE, headers={"cache-control": "no-store"})
+        return Response(shared.read(), content_type=CONTENT_TYPE, headers={"cache-control": "no-store"})
 
     async def favicon() -> Response:
         return Response(b"", 301, {"location": f"{PREFIX}icon.svg"}, content_type="image/svg+xml")
@@ -60,7 +77,7 @@ def document_views(
     embed = partial(document_response, embed_script())
     reference = Reference(services, described)
     pages = [_counted(services, view) for view in (reference.start, reference.page)]
-    views: tuple[View, ...] = (_counted(services, openapi), scrape, *pages, favicon, embed, *found)
+    views: tuple[View, ...] = (_counted(services, openapi), _counted(services, scrape), *pages, favicon, embed, *found)
     return dict(zip(DOCUMENTS, views, strict=True))
 
 
@@ -80,9 +97,5 @@ def _counted(services: Services, view: View) -> View:
 @cache
 def embed_script() -> Representation:
     """The script, read once. All nodes of a release have the same bytes and the same ETag."""
-    headers = [
-        ("cache-control", f"public, max-age={MAX_AGE_SECONDS}"),
-        ("access-control-allow-origin", "*"),
-        ("cross-origin-resource-policy", "cross-origin"),
-    ]
+    headers = [("cache-control", f"public, max-age={MAX_AGE_SECONDS}")]
     return Representation(SCRIPT.read_bytes(), "text/javascript; charset=utf-8", headers)

@@ -5,7 +5,7 @@ It takes plain requests only. The application behind it gives the same answers m
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import trio
@@ -52,7 +52,7 @@ class FastPath:
 
     def _add(self, operation: Operation) -> None:
         most_bytes = self._services.config.http.body_bytes if operation.body_bytes is None else operation.body_bytes
-        route = _Route(operation, operation.body is not None or operation.raw_body, most_bytes)
+        route = _Route(operation, operation.reads, most_bytes)
         above, _, last = operation.path.rpartition("/")
         assert "{" not in above, f"{operation.name}: only the last part of a hot path may be a parameter"
         if operation.path_names:
@@ -100,7 +100,7 @@ class FastPath:
         """The answer, or None if the client disconnected before it had sent its request."""
         operation, body = route.operation, b""
         if route.reads:
-            if _declared(headers) > route.most_bytes:
+            if declared_length(headers.get) > route.most_bytes:
                 return refusal_of(operation, too_large())
             # The server limits each wait for a body; a second limit here would cost as much as reading it.
             bounded = BOUNDED in scope.get("extensions", ())
@@ -122,10 +122,10 @@ class FastPath:
         return not_valid()
 
 
-def _declared(headers: Mapping[str, str]) -> int:
-    """The declared length of the body in bytes; 0 if it is unknown."""
-    length = headers.get("content-length", "").partition(",")[0].strip()
-    if not (length.isascii() and length.isdigit()) or "chunked" in headers.get("transfer-encoding", "").lower():
+def declared_length(header: Callable[[str, str], str]) -> int:
+    """The declared length of the body in bytes; 0 if it is unknown. `header` gets a header, or the text beside its name."""
+    length = header("content-length", "").partition(",")[0].strip()
+    if not (length.isascii() and length.isdigit()) or "chunked" in header("transfer-encoding", "").lower():
         return 0
     return int(length[:20])
 

@@ -17,7 +17,7 @@ from service.api.deadlines import PAGE_SECONDS, start_deadline, within_deadline
 from service.api.errors import headers_of, not_valid, status_of, too_fast
 from service.api.messages import NO_STORE, Headers, Request, note, trace
 from service.api.refusals import failure
-from service.api.validation import read_form
+from service.api.validation import read_form, undecodable
 from service.config.model import Config
 from service.web.pages.parts.error_page import Asked, specific_message, values_of
 from service.web.pages.parts.forms import errors_of, plain_message
@@ -117,6 +117,9 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
 
 
 async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
+    coded = undecodable(visit.request)
+    if coded is not None:
+        raise PageRefused(coded)
     visit = replace(visit, form=read_form(visit.request.body))
     act = page.actions.get(visit.form.get("do", ""))
     if act is None:

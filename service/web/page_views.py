@@ -25,6 +25,7 @@ from service.web.compression import Compressor
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages.parts import words
 from service.web.pages.parts.badges import state_of
+from service.web.pages.parts.booking_words import length, period
 from service.web.pages.parts.charts import gauge_of, spark_of
 from service.web.pages.parts.error_page import Asked
 from service.web.pages.parts.forms import errors_above
@@ -49,6 +50,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "short_id": words.short_id,
     "browser": browser,
     "short_day": words.short_day,
+    "run_length": length,
     "moment": words.moment,
     "summary": words.summary,
     "breakable": words.breakable,
@@ -63,6 +65,7 @@ BY_NOW: Mapping[str, Callable[..., Any]] = {
     "left": words.left,
     "ago": words.ago,
     "days": dates.days,
+    "period": period,
     "state_of": state_of,
 }
 """Filters that also take the time of the page."""

@@ -10,12 +10,12 @@ from service.api.messages import Answer, Headers, note, trace
 from service.api.refusals import failure
 from service.http.asgi import Send
 from service.snapshots.etags import digest_of, etag_of
-from service.web.compression import LEAST_BYTES, STEADY, choice, compressed, encoded_headers
+from service.web.compression import MIN_BYTES, STEADY, choice, compressed, encoded_headers
 
 TEXT = "text/plain; charset=utf-8"
 XML = "application/xml; charset=utf-8"
 MAX_AGE_SECONDS = 3600
-MOST_SHARE = 0.9
+MAX_SHARE = 0.9
 """A document is sent plain unless compressing it saves a tenth."""
 
 
@@ -36,7 +36,7 @@ class Representation:
         if tag is not None:
             return Answer(304, b"", [("etag", tag), VARY, *self._headers])
         own: Headers = [("etag", self.etag), VARY, *self._headers]
-        coding = choice(headers, len(self.body), LEAST_BYTES)
+        coding = choice(headers, len(self.body), MIN_BYTES)
         body = None if coding == IDENTITY else await self._in(coding)
         if body is None:
             return Answer(200, self.body, own, self._content_type)
@@ -50,7 +50,7 @@ class Representation:
             self._making.add(coding)
             try:
                 made = await compressed(self.body, coding, STEADY)
-                self._encoded[coding] = made if len(made) < MOST_SHARE * len(self.body) else None
+                self._encoded[coding] = made if len(made) < MAX_SHARE * len(self.body) else None
             finally:
                 self._making.remove(coding)
         return self._encoded[coding]
@@ -58,13 +58,12 @@ class Representation:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A small document that caches may store. `shared` lets pages of other sites read it. A body that is a function needs an
-    `etag`, and is made only for clients that do not have it."""
+    """A small document that caches may store. A body that is a function needs an `etag`, and is made only for clients that do
+    not have it."""
 
     body: bytes | Callable[[], bytes]
     content_type: str
     etag: str = ""
-    shared: bool = False
     link: str = ""
     """The value of its `Link` header, if it has one."""
 
@@ -74,8 +73,6 @@ class Published:
         assert self.etag or isinstance(body, bytes), "without an ETag, the body has to be known"
         etag = self.etag if not isinstance(body, bytes) else etag_of(digest_of(body))
         own: Headers = [("cache-control", f"public, max-age={MAX_AGE_SECONDS}"), VARY]
-        if self.shared:
-            own.append(("access-control-allow-origin", "*"))
         if self.link:
             own.append(("link", self.link))
         tag = known_tag(headers, etag)

@@ -4,9 +4,13 @@ from collections.abc import Collection, Mapping
 
 from service.api.messages import Request, note
 from service.http.asgi import Scope
+from service.http.header_lists import members
 from service.observability.client_address import Proxies
 
 HTML, JSON = "text/html", "application/json"
+
+ACCEPT_CHARACTERS = 1_000
+"""The part of Accept that is read. Those of browsers have about 150 characters."""
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
@@ -57,8 +61,8 @@ def wants_page(headers: Mapping[str, str]) -> bool:
 def _weights(accept: str) -> dict[str, float]:
     """The weight of each media range; 0 for a weight that cannot be read."""
     weights: dict[str, float] = {}
-    for part in accept[:1_000].split(","):
-        kind, *parameters = (piece.strip().lower() for piece in part.split(";"))
+    for part in members(accept[:ACCEPT_CHARACTERS].lower()):
+        kind, *parameters = members(part, ";")
         weight = 1.0
         for parameter in parameters:
             name, _, value = parameter.partition("=")

@@ -11,13 +11,17 @@ from quart.routing import QuartMap, QuartRule
 from werkzeug.routing import BaseConverter, Map
 
 from service.api.mcp.endpoint import PATH as MCP_PATH
+from service.api.mcp.endpoint import SLASHED as MCP_SLASHED
 from service.api.operation import Operation
-from service.web.documents import DOCUMENTS
+from service.web.documents import DOCUMENTS, PUBLISHED
 from service.web.pages.parts.page import Page
 from service.web.static_files import PREFIX
 
 STATIC = "static"
 """The endpoint of static files."""
+
+PUBLISHED_PREFLIGHT = "preflight of documents"
+"""The endpoint of preflights of public documents and static files."""
 
 
 class Unnamed(BaseConverter):
@@ -44,8 +48,11 @@ class Routing:
             url_map.add(QuartRule(rule, endpoint=operation.name, methods=[operation.method]))
         for path in called_from_elsewhere(operations):
             url_map.add(QuartRule(_rule(path, ()), endpoint=preflight_endpoint(path), methods=["OPTIONS"]))
-        url_map.add(QuartRule(MCP_PATH, endpoint=MCP_PATH, methods=["POST"]))
-        url_map.add(QuartRule(MCP_PATH, endpoint=preflight_endpoint(MCP_PATH), methods=["OPTIONS"]))
+        for path in (MCP_PATH, MCP_SLASHED):
+            url_map.add(QuartRule(path, endpoint=MCP_PATH, methods=["POST"]))
+            url_map.add(QuartRule(path, endpoint=preflight_endpoint(MCP_PATH), methods=["OPTIONS"]))
+        for path in (f"{PREFIX}<path:filename>", *PUBLISHED):
+            url_map.add(QuartRule(path, endpoint=PUBLISHED_PREFLIGHT, methods=["OPTIONS"]))
         for path in DOCUMENTS:
             url_map.add(QuartRule(path, endpoint=path, methods=["GET"]))
         for page in pages:

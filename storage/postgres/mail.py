@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from actors.mail.messages import Backlog, GivenUp, Lease, Outcome, QueuedMessage, RetryLater, Sent
-from actors.mail.store import MOST_COUNTED
+from actors.mail.store import MAX_COUNTED
 from actors.shared.announcements import AccountMail
 from actors.shared.code_mails import CodeMailCount
 from storage.connection.pool import Connection, Store
@@ -20,7 +20,7 @@ class PostgresOutbox(Store):
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         async def work(connection: Connection) -> Lease:
             rows = await connection.fetch(SQL.lease, now_ms, limit, until_ms)
-            waiting = await connection.fetchrow(SQL.waiting, MOST_COUNTED)
+            waiting = await connection.fetchrow(SQL.waiting, MAX_COUNTED)
             messages = sorted(
                 (QueuedMessage(**row) for row in rows), key=lambda message: (message.created_ms, message.id)
             )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from actors.nodes.messages import LiveNode, NodeInfo
-from actors.nodes.state import GONE_ROWS, GONE_SECONDS, MOST_NODES
+from actors.nodes.state import GONE_ROWS, GONE_SECONDS, MAX_NODES
 from storage.connection.pool import Connection, Row, Store
 from storage.rows.columns import record_of
 from storage.rows.statements import statements
@@ -16,7 +16,7 @@ class PostgresNodes(Store):
 
     async def heartbeat(self, node: NodeInfo, live_seconds: float) -> Sequence[LiveNode]:
         info = (node.id, node.host, node.pid, node.version, node.url, node.started_ms)
-        bounds = (live_seconds, GONE_SECONDS, GONE_ROWS, MOST_NODES - 1)
+        bounds = (live_seconds, GONE_SECONDS, GONE_ROWS, MAX_NODES - 1)
 
         async def work(connection: Connection) -> Sequence[LiveNode]:
             others = await connection.fetch(SQL.heartbeat, *info, *bounds)
@@ -28,7 +28,7 @@ class PostgresNodes(Store):
         await self._database.commit(lambda connection: connection.execute(SQL.leave, node_id))
 
     async def live(self, live_seconds: float) -> Sequence[LiveNode]:
-        return [_seen(row) for row in await self._database.fetch(SQL.live, live_seconds, MOST_NODES)]
+        return [_seen(row) for row in await self._database.fetch(SQL.live, live_seconds, MAX_NODES)]
 
 
 def _seen(row: Row) -> LiveNode:

@@ -51,7 +51,8 @@ LONGEST_MS = 52 * WEEK_MS
 """The longest booking. Those that cover a week begin less than this before it."""
 
 REQUESTED = "(refund_requested_ms is not null and status = 'paid')"
-IN_TROUBLE = f"(disputed or (payment_issue is not null and status in ('paid', 'refunding')) or {REQUESTED})"
+HAS_ISSUE = "(payment_issue is not null and payment_issue <> 'dispute_lost' and status in ('paid', 'refunding'))"
+IN_TROUBLE = f"(disputed or {HAS_ISSUE} or {REQUESTED})"
 
 OLDEST = Before(-1, "")
 """A place before every row, for lists that are oldest first."""

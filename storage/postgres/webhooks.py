@@ -17,7 +17,7 @@ from actors.webhooks.messages import (
 )
 from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
 from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
-from actors.webhooks.store import MOST_COUNTED, Decide
+from actors.webhooks.store import MAX_COUNTED, Decide
 from storage.connection.pool import Connection, Store
 from storage.postgres.mail import insert_mails
 from storage.rows.columns import columns, record_of, write
@@ -27,7 +27,7 @@ from storage.rows.tables import AUDIT, DELIVERIES, WEBHOOKS
 
 SQL = statements("webhooks")
 
-MOST_READY = 4
+MAX_READY = 4
 """A lease looks at so many webhooks for each free attempt."""
 
 
@@ -74,7 +74,7 @@ class PostgresWebhooks(Store):
             full_hosts = [host for host, busy in room.hosts.items() if busy >= room.per_receiver]
             full_accounts = [tenant_id for tenant_id, busy in room.accounts.items() if busy >= room.per_account]
             rows = await connection.fetch(
-                SQL.ready, now_ms, full_hosts, full_accounts, room.slow_free > 0, MOST_READY * room.free
+                SQL.ready, now_ms, full_hosts, full_accounts, room.slow_free > 0, MAX_READY * room.free
             )
             chosen = choose((Ready(**row) for row in rows), room)
             tasks: list[Task] = []
@@ -116,7 +116,7 @@ class PostgresWebhooks(Store):
 
     async def backlog(self, now_ms: int) -> Backlog:
         async def work(connection: Connection) -> Backlog:
-            row = await connection.fetchrow(SQL.backlog, MOST_COUNTED)
+            row = await connection.fetchrow(SQL.backlog, MAX_COUNTED)
             late_since_ms = await connection.fetchval(SQL.late, now_ms)
             return Backlog(row["waiting"], row["oldest_ms"], late_since_ms)
 

@@ -9,9 +9,9 @@ select to_regproc('citus_version') is not null
 select citus_version()
 
 -- name: is_distributed
--- Whether the event tables are distributed.
-select count(*) = 3 from pg_dist_partition
-where logicalrelid in ('event_keys'::regclass, 'event_counts'::regclass, 'event_journal'::regclass)
+-- Whether all event tables are distributed.
+select bool_and(exists (select from pg_dist_partition where logicalrelid = to_regclass(name)))
+from unnest(array['event_keys', 'event_counts', 'event_journal', 'event_site_counts']) as name
 
 -- name: since
 -- The first day whose events are distributed.

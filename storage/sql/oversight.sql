@@ -47,7 +47,8 @@ order by urgency, campaigns.id
 
 -- name: revenue
 -- The payments of real bookings by month (UTC), with what of them was refunded.
-select to_char(to_timestamp(paid_ms / 1000) at time zone 'UTC', 'YYYY-MM') as month, currency, mode,
+select to_char(to_timestamp(paid_ms / 1000) at time zone 'UTC', 'YYYY-MM') as month,
+    coalesce(paid_currency, currency) as currency, mode,
     count(*) as payments, sum(coalesce(paid_cents, amount_cents))::bigint as paid_cents,
     sum(refunded_cents)::bigint as refunded_cents
 from bookings where paid_ms >= $1 and paid_ms < $2 and not demo
@@ -77,7 +78,8 @@ union all select 'paused' as status, (select count(*) from (select from campaign
 -- The bookings in trouble, the requests for refunds and the sponsors, each counted no further than $1.
 select (
     select count(*) from (
-        select from bookings where disputed or (payment_issue is not null and status in ('paid', 'refunding'))
+        select from bookings where disputed
+            or (payment_issue is not null and payment_issue <> 'dispute_lost' and status in ('paid', 'refunding'))
             or (refund_requested_ms is not null and status = 'paid') limit $1
     ) as counted
 ) as trouble, (

@@ -130,7 +130,7 @@ select id from bookings where status in ('reserved', 'checkout') and hold_ms <= 
 -- name: due_refunds
 -- Bookings to refund now, longest due first.
 select {bookings}
-from bookings where refund_due_ms <= $1 order by refund_due_ms, id limit $2
+from bookings where refund_due_ms <= $1 and not disputed order by refund_due_ms, id limit $2
 
 -- name: due_steps
 -- Paid bookings whose schedule goes on by now, longest due first.

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.abuse.attacker import ATTACKS
 from tests.abuse.campaign import end_under, endure, mutate
+from tests.abuse.costs import ENGINES, cases, compare
 from tests.abuse.mutator import mutation
 from tests.abuse.node import Certificate, Watched, watched
 from tests.abuse.probe import Errand
@@ -56,6 +57,8 @@ def main() -> int:
             if given.seconds:
                 campaign.attack(given.seconds)
                 campaign.end()
+                if not given.only:
+                    campaign.costs()
             campaign.mutate(random.randrange(10**6) if given.seed is None else given.seed, given.mutations)
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -91,6 +94,12 @@ class Campaign:
             with self._node({"server.graceful_seconds": GRACEFUL_SECONDS}) as node:
                 took, faults = end_under(node, [name], graceful_seconds=GRACEFUL_SECONDS)
                 self._note(f"SIGTERM under {name}: ended after {took:.1f} s", faults)
+
+    def costs(self) -> None:
+        """Compare the costs of requests with hostile headers, on both engines."""
+        for engine in ENGINES:
+            faults = compare(self._data, self._certificate, engine, list(cases()), _say)
+            self._note(f"costs under {engine}", faults)
 
     def mutate(self, seed: int, number: int) -> None:
         _say(f"mutations of seed {seed}")

@@ -1,6 +1,6 @@
 """The key cache over a store in memory: few lookups, a short memory, and no stale entry after a change."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 
 import pytest
@@ -20,6 +20,11 @@ NOON = 20_000 * 86_400_000
 ENTROPY = SeededEntropy()
 TEXTS = [new_key(Kind.USER, ENTROPY.token(ENTROPY_BYTES)) for _ in range(20)]
 A, B, C = TEXTS[:3]
+CHANGES: dict[str, Callable[[KeyCache], None]] = {
+    "key": lambda cache: cache.forget(hashes=[digest(A)]),
+    "tenant": lambda cache: cache.forget(tenants=["t0"]),
+    "all": lambda cache: cache.forget_all(),
+}
 
 
 class CountingKeys(MemoryKeys):
@@ -231,19 +236,13 @@ async def test_everything_can_be_forgotten() -> None:
         assert await cached.is_live(A)
 
 
-@pytest.mark.parametrize("change", ["key", "tenant", "all"])
-async def test_a_change_during_a_look_up_leaves_no_stale_entry(change: str) -> None:
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+async def test_a_change_during_a_look_up_leaves_no_stale_entry(change: Callable[[KeyCache], None]) -> None:
     cached = CachedKeys(A, returns=[1.0])
 
     async def change_it() -> None:
         cached.revoke(0)
-        match change:
-            case "key":
-                cached.directory.forget(hashes=[digest(A)])
-            case "tenant":
-                cached.directory.forget(tenants=["t0"])
-            case _:
-                cached.directory.forget_all()
+        change(cached.directory)
 
     async with running([cached.directory]):
         await together(now(cached.directory.resolve, A), after(0.5, change_it))
@@ -266,18 +265,12 @@ async def test_a_change_of_one_key_during_a_look_up_keeps_the_others() -> None:
     assert len(cached.directory) == 2
 
 
-@pytest.mark.parametrize("change", ["key", "tenant", "all"])
-async def test_a_change_during_one_look_up_does_not_spoil_the_next(change: str) -> None:
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+async def test_a_change_during_one_look_up_does_not_spoil_the_next(change: Callable[[KeyCache], None]) -> None:
     cached = CachedKeys(A, B, returns=[1.0])
 
     async def change_it() -> None:
-        match change:
-            case "key":
-                cached.directory.forget(hashes=[digest(A)])
-            case "tenant":
-                cached.directory.forget(tenants=["t0"])
-            case _:
-                cached.directory.forget_all()
+        change(cached.directory)
 
     async with running([cached.directory]):
         await together(now(cached.directory.resolve, A), after(0.5, change_it))

@@ -17,15 +17,16 @@ BASE_URL = "https://catalog.test"
 DOCUMENT = document(OPERATIONS, BASE_URL)
 
 CORS_PATHS = re.compile(
-    r"/embed\.js|/\.well-known/(oauth-authorization-server|api-catalog)|/api/v1/((usecases|bots)(/[^/]+)?|categories"
+    r"/(openapi\.json|favicon\.ico|embed\.js|llms\.txt|robots\.txt|security\.txt|sitemap(-[^/]+)?\.xml)|/(static|\.well-known)/.*"
+    r"|/api/v1/((usecases|bots)(/[^/]+)?|categories"
     r"|sponsors/(inventory|placements|events(/batch)?))"
 )
-"""The embed script, metadata for clients in browsers, operations 6 to 12, and categories: the only ones with CORS."""
+"""Public documents, static files, operations 6 to 12, and categories: the only ones with CORS."""
 
 POLLING = ("POST", "/api/v1/auth/device/token")
 """The one operation whose errors follow RFC 8628."""
 
-MCP = "/mcp"
+MCP = ("/mcp", "/mcp/")
 """Its errors are those of JSON-RPC. Pages of other sites may call it if they are in `server.mcp_origins`."""
 
 COOKIE = re.compile(
@@ -50,7 +51,7 @@ def check(exchange: Exchange) -> None:
     _check_head(response)
     _check_body(method, response)
     _check_refusal(method, path, response)
-    if response.all("access-control-allow-origin") and path != MCP:
+    if response.all("access-control-allow-origin") and path not in MCP:
         assert not response.all("set-cookie")
         assert CORS_PATHS.fullmatch(path), f"{path} may not be called from other sites"
     operation = documented(method, path)
@@ -110,7 +111,7 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
         assert (response.header("retry-after") is not None) == (response.status in (429, 503))
         return
     assert response.header("content-type") == "application/json"
-    if path == MCP:
+    if path in MCP:
         _check_rpc_error(method, response)
         return
     assert response.header("www-authenticate") == ("Bearer" if response.status == 401 else None)
@@ -187,9 +188,7 @@ def _compiled_validator(pointer: str) -> jsonschema_rs.Draft202012Validator:
 @cache
 def validator(pointer: str) -> Draft202012Validator:
     return Draft202012Validator(
-        {"$ref": f"urn:document#{pointer}"},
-        registry=_registry,
-        format_checker=Draft202012Validator.FORMAT_CHECKER,
+        {"$ref": f"urn:document#{pointer}"}, registry=_registry, format_checker=Draft202012Validator.FORMAT_CHECKER
     )
 
 

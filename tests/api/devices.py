@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tests.api.asgi import Response
+from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import World
 
 DEVICE, TOKEN, APPROVAL = "/api/v1/auth/device", "/api/v1/auth/device/token", "/api/v1/auth/device/approval"
@@ -25,7 +26,7 @@ async def polled(world: World, device_code: str, **fields: str) -> Response:
 
 def in_browser(token: str) -> dict[str, str]:
     """The headers of a form on a page of this service."""
-    return {"Cookie": f"__Host-session={token}", "Sec-Fetch-Site": "same-origin"}
+    return cookie(token) | OUR_PAGE
 
 
 async def looked(world: World, token: str, code: str) -> Response:

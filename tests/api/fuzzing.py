@@ -145,17 +145,16 @@ def schema() -> Any:
     return schemathesis.openapi.from_dict(deepcopy(DOCUMENT), config=configuration())
 
 
-PUBLIC = {"Keys", "Device login", "Payments", "Operation"}
 PUBLIC = {"Keys", "Sign-in", "Payments", "Operation"}
 """Tags of operations that take no key."""
 
 LEFT_OUT = [
     # Generated cursors, keys and ids are refused even if well-formed, and so are past weeks.
-    checks.positive_data_acceptance,
+    checks.positive_data_acceptance
 ]
 LEFT_OUT_OF = {
     # A retired slot is not deleted: administrators can bring it back by an edit.
-    "editSlot": [checks.use_after_free],
+    "editSlot": [checks.use_after_free]
 }
 
 
@@ -191,12 +190,7 @@ class Target:
         self.note(name, response.status_code, caller)
 
     def arguments(self, caller: str) -> dict[str, Any]:
-        return {
-            "base_url": self.url,
-            "session": self.session,
-            "headers": self.callers[caller],
-            "timeout": SECONDS,
-        }
+        return {"base_url": self.url, "session": self.session, "headers": self.callers[caller], "timeout": SECONDS}
 
     def put_real_names(self, case: schemathesis.Case[Any]) -> None:
         # A value set here counts as changed by hand, and is no longer judged by how it was generated.

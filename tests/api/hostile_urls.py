@@ -30,13 +30,7 @@ HOSTILE: dict[str, tuple[str, ...]] = {
         "blob:https://example.com/3e1f2b9c",
         "view-source:https://example.com/",
     ),
-    "no scheme, or not an absolute address": (
-        "",
-        " ",
-        "/",
-        "//example.com",
-        "\\\\example.com",
-    ),
+    "no scheme, or not an absolute address": ("", " ", "/", "//example.com", "\\\\example.com"),
     "slashes that are missing, too many or not there": (
         "http:/",
         "http://",

@@ -96,6 +96,15 @@ class Person:
         )
         assert paid.status == 200, paid.body
 
+    async def buys(self, slot_id: str = "left-top", week: int = NEXT_WEEK, campaign: str = "") -> str:
+        """The id of a paid booking. Creates what is missing: the profile, the slot, a campaign."""
+        if slot_id not in self.world.memory.slots:
+            add_slot(self.world, slot_id)
+        await self.profile()
+        booking_id = str((await self.booking(campaign or await self.campaign(), slot_id, week))["id"])
+        await self.pay(booking_id)
+        return booking_id
+
     async def read(self, booking_id: str) -> dict[str, Any]:
         """A booking with its receipt."""
         answer = await self.get(f"{API}/bookings/{booking_id}")

@@ -8,14 +8,11 @@ from actors.clock import DAY_MS, SECOND_MS
 from actors.shared.credentials import Kind, is_key
 from actors.values import Scope, Tier
 from tests.api.asgi import Response
+from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import NOON_MS, World
 
-KEYS, DAYS, USAGE, SCOPED = (
-    "/api/v1/account/keys",
-    "/api/v1/account/usage/days",
-    "/api/v1/usage",
-    "/api/v1/sponsors/keys",
-)
+KEYS, DAYS = "/api/v1/account/keys", "/api/v1/account/usage/days"
+USAGE, SCOPED = "/api/v1/usage", "/api/v1/sponsors/keys"
 ANN, BOB = "ann@example.com", "bob@example.com"
 TODAY_MS = NOON_MS - NOON_MS % DAY_MS
 
@@ -24,14 +21,11 @@ class Browser:
     """A person's browser, signed in to the account of `email`."""
 
     def __init__(self, world: World, email: str, *, admin: bool = False) -> None:
-        self._world = world
-        self._headers = {
-            "Cookie": f"__Host-session={world.session(email, admin=admin)}",
-            "Sec-Fetch-Site": "same-origin",
-        }
+        self.world = world
+        self._headers = cookie(world.session(email, admin=admin)) | OUR_PAGE
 
     async def ask(self, method: str, target: str, body: Any = None) -> Response:
-        return await self._world.client.request(method, target, headers=self._headers, json=body)
+        return await self.world.client.request(method, target, headers=self._headers, json=body)
 
     async def keys(self) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = (await self.ask("GET", KEYS)).json["items"]
@@ -158,15 +152,7 @@ async def test_a_name_is_not_needed(ann: Browser, body: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        {"name": ""},
-        {"name": "x" * 65},
-        {"name": "a\nb"},
-        {"name": None},
-        {"scopes": ["library:read"]},
-        [],
-    ],
+    "body", [{"name": ""}, {"name": "x" * 65}, {"name": "a\nb"}, {"name": None}, {"scopes": ["library:read"]}, []]
 )
 async def test_a_wrong_body_makes_no_key(ann: Browser, body: Any) -> None:
     before = await ann.keys()

@@ -10,8 +10,7 @@ from actors.shared.credentials import Kind
 from actors.values import Scope, Tier
 from service.api.operations.account_data import ROWS
 from service.api.policy import Access
-from tests.api.asgi import Response
-from tests.api.callers import OUR_PAGE, cookie
+from tests.api.test_account import Browser
 from tests.api.world import World, open_world
 
 EXPORT, ACCOUNT, DELETION = "/api/v1/account/export", "/api/v1/account", "/api/v1/account/deletion"
@@ -29,29 +28,10 @@ async def pass_ms(world: World, time_ms: int) -> None:
     await world.settled()
 
 
-class Browser:
-    """A person's browser, signed in to the account of `email`."""
-
-    def __init__(self, world: World, email: str = ANN, *, admin: bool = False) -> None:
-        self.world = world
-        self._headers = cookie(world.session(email, admin=admin)) | OUR_PAGE
-
-    async def ask(self, method: str, target: str, body: Any = None) -> Response:
-        return await self.world.client.request(method, target, headers=self._headers, json=body)
-
-    async def confirmed(self, email: str = ANN) -> int:
-        """Confirm the deletion; returns when it is due."""
-        assert (await self.ask("DELETE", ACCOUNT)).json == {"sent": True}
-        confirmed = await self.ask("POST", DELETION, {"code": await self.world.emailed_code(email)})
-        assert confirmed.status == 200, confirmed.words
-        due_ms: int = confirmed.json["deletesAt"]
-        return due_ms
-
-
 @pytest.fixture
 def ann(world: World) -> Browser:
     world.key(tier=Tier.CLAIMED, email=ANN)
-    return Browser(world)
+    return Browser(world, ANN)
 
 
 # Exports.
@@ -74,8 +54,8 @@ async def test_the_pages_of_an_export_follow_each_other(ann: Browser) -> None:
     cursor = ""
     for _ in range(50):
         page = (await ann.ask("GET", f"{EXPORT}?limit=1&cursor={cursor}")).json
-        for table, found in page["tables"].items():
-            rows.setdefault(table, []).extend(found)
+        for table, more in page["tables"].items():
+            rows.setdefault(table, []).extend(more)
         cursor = page["cursor"]
         if not page["hasMore"]:
             break
@@ -97,7 +77,7 @@ async def test_a_full_key_exports_and_one_without_a_scope_does_not(world: World)
 
 async def test_exports_are_limited() -> None:
     async with open_world(ACCOUNT__EXPORTS_PER_HOUR=2) as world:
-        browser = Browser(world)
+        browser = Browser(world, ANN)
         statuses = [(await browser.ask("GET", EXPORT)).status for _ in range(3)]
     assert statuses == [200, 200, 429]
 
@@ -115,12 +95,15 @@ async def test_an_account_is_deleted_seven_days_after_the_code_and_works_until_t
     world = ann.world
     assert (await ann.ask("GET", DELETION)).json == {"scheduled": False}
     key = world.key_of(ANN)
-    due_ms = await ann.confirmed()
+    assert (await ann.ask("DELETE", ACCOUNT)).json == {"sent": True}
+    confirmed = await ann.ask("POST", DELETION, {"code": await world.emailed_code(ANN)})
+    assert confirmed.status == 200, confirmed.words
+    due_ms = confirmed.json["deletesAt"]
     assert due_ms == world.now_ms + 7 * DAY_MS
     assert (await ann.ask("GET", DELETION)).json == {"scheduled": True, "deletesAt": due_ms}
     assert (await world.client.get("/api/v1/usage", key)).status == 200
     await pass_ms(world, 6 * DAY_MS)
-    other = Browser(world)
+    other = Browser(world, ANN)
     assert (await other.ask("GET", DELETION)).json["scheduled"] is True
     assert (await world.client.get("/api/v1/usage", key)).status == 200
     await pass_ms(world, DAY_MS)

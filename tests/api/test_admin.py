@@ -3,30 +3,10 @@
 import pytest
 
 from actors.clock import DAY_MS
-from tests.api.sponsors import (
-    ADMIN,
-    API,
-    CAMPAIGN,
-    Person,
-    add_slot,
-    administrator,
-    changes,
-    sponsor,
-    tables,
-)
+from tests.api.sponsors import ADMIN, API, CAMPAIGN, add_slot, administrator, changes, sponsor, tables
 from tests.api.world import NOON_MS, World
 
 SLOT = {"id": "right-top", "name": "Right, top", "side": "right", "weekPriceCents": 15_000}
-
-
-async def _paid(world: World, person: Person, slot_id: str = "left-top") -> str:
-    """The id of a paid booking."""
-    if slot_id not in world.memory.slots:
-        add_slot(world, slot_id)
-    await person.profile()
-    booking = (await person.booking(await person.campaign(), slot_id))["id"]
-    await person.pay(booking)
-    return str(booking)
 
 
 # Lists.
@@ -164,7 +144,7 @@ async def test_a_slot_that_is_not_valid_is_refused(world: World, change: dict[st
 
 async def test_a_refund_gives_all_back_and_frees_the_week(world: World) -> None:
     admin, person = administrator(world), sponsor(world)
-    booking = await _paid(world, person)
+    booking = await person.buys()
     ordered = await admin.post(f"{ADMIN}/bookings/{booking}/refund", {"reason": "Not delivered."})
     assert ordered.json["booking"]["status"] == "refunding"
     await world.settled()
@@ -180,7 +160,7 @@ async def test_a_refund_gives_all_back_and_frees_the_week(world: World) -> None:
 @pytest.mark.parametrize("body", [{"amount": 1}, {"reason": ""}, {"reason": 7}, {"reason": "x" * 501}, []])
 async def test_a_refund_that_is_not_valid_is_refused(world: World, body: object) -> None:
     admin, person = administrator(world), sponsor(world)
-    booking = await _paid(world, person)
+    booking = await person.buys()
     before = tables(world)
     assert (await admin.post(f"{ADMIN}/bookings/{booking}/refund", body)).words == "400 invalid_request"
     assert tables(world) == before
@@ -191,7 +171,7 @@ async def test_a_refund_that_is_not_valid_is_refused(world: World, body: object)
 
 async def test_the_audit_tells_who_did_what(world: World) -> None:
     admin, person = administrator(world), sponsor(world)
-    booking = await _paid(world, person)
+    booking = await person.buys()
     await admin.post(f"{ADMIN}/bookings/{booking}/refund", {"reason": "Not delivered."})
     await world.settled()
     items = await admin.walk(f"{ADMIN}/audit", 3)

@@ -1,13 +1,28 @@
 """Request bodies: valid ones are accepted, others are refused without harm."""
 
-import pytest
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+import pytest
+from pydantic import BaseModel
+
+from actors.values import Refused
+from service.api.operation import Operation
+from service.api.operations import OPERATIONS
+from service.api.validation import parse_body, whole_numbers
 from tests.api.asgi import Response
+from tests.api.callers import OUR_PAGE
 from tests.api.events import BATCH, EVENTS, counted, stock
 from tests.api.world import World
 
+every_body = pytest.mark.parametrize(
+    "operation", [each for each in OPERATIONS if each.body is not None], ids=lambda each: each.name
+)
+
 MINT, CLAIM, COMPLETE = "/api/v1/auth/agent", "/api/v1/auth/claim", "/api/v1/auth/claim/complete"
-LONGEST = 16_384
+PATHS = {MINT: 16_384, CLAIM: 16_384, COMPLETE: 16_384, EVENTS: 4_096, BATCH: 131_072}
+"""Operations with a body, and their longest."""
 
 NO_JSON = {
     "a word": b"hello",
@@ -31,8 +46,17 @@ NO_JSON = {
     "a number of 5,000 digits": b'{"a": ' + b"9" * 5_000 + b"}",
     "a form": b"claimToken=clm_1&email=a%40b.de",
 }
+REASONS = {
+    "a byte order mark": "it begins with a byte order mark, which is to be left out",
+    "UTF-16": "it is UTF-16 or UTF-32, and not UTF-8",
+    "invalid UTF-8": "it is not UTF-8: byte 8 does not fit",
+    "an encoded surrogate": "it is not UTF-8: byte 8 does not fit",
+    "a lone surrogate": "an escape stands for half of a surrogate pair, such as \\ud800",
+    "a surrogate as a name": "an escape stands for half of a surrogate pair, such as \\ud800",
+    "NUL bytes": "it is UTF-16 or UTF-32, and not UTF-8",
+}
+"""What the refusal says about an encoding. Others have the place that the parser names."""
 NO_OBJECT = {
-    "null": b"null",
     "a list": b"[]",
     "a list of objects": b"[{}]",
     "a text": b'"{}"',
@@ -43,6 +67,7 @@ NO_OBJECT = {
 ANY_OBJECT = {
     "nothing": b"",
     "white space": b" \r\n\t ",
+    "null": b" null\n",
     "an empty object": b"{}",
     "something": b'{"name": "agent", "scopes": ["library:read"], "tier": "upgraded", "apiKey": "cs_anon_mine"}',
     "a NUL in a text": b'{"a": "\\u0000"}',
@@ -56,16 +81,16 @@ ANY_OBJECT = {
 
 @pytest.mark.parametrize("what", NO_JSON)
 async def test_what_is_no_json_is_refused(world: World, what: str) -> None:
-    for path in (MINT, CLAIM, COMPLETE):
-        response = await world.client.post(path, body=NO_JSON[what])
+    for path, longest in PATHS.items():
+        response = await world.client.post(path, body=NO_JSON[what][:longest])
         assert response.words == "400 invalid_request", path
-        assert response.json["message"].startswith("The body is not valid JSON: ")
+        assert response.json["message"].startswith(f"The body is not valid JSON: {REASONS.get(what, '')}")
 
 
 @pytest.mark.parametrize("what", NO_OBJECT)
 async def test_json_that_is_no_object_is_refused(world: World, what: str) -> None:
-    for path in (MINT, CLAIM, COMPLETE):
-        assert (await world.client.post(path, body=NO_OBJECT[what])).words == "400 invalid_request", path
+    for path, longest in PATHS.items():
+        assert (await world.client.post(path, body=NO_OBJECT[what][:longest])).words == "400 invalid_request", path
 
 
 @pytest.mark.parametrize("what", ANY_OBJECT)
@@ -116,8 +141,8 @@ async def test_a_long_key_that_is_given_twice_is_cut(world: World) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b" "])
-async def test_a_claim_needs_a_body(world: World, body: bytes) -> None:
-    for path in (CLAIM, COMPLETE):
+async def test_these_operations_need_a_body(world: World, body: bytes) -> None:
+    for path in (CLAIM, COMPLETE, EVENTS, BATCH):
         assert (await world.client.post(path, body=body)).words == "400 invalid_request"
 
 
@@ -138,23 +163,106 @@ async def test_the_content_type_is_not_looked_at(world: World, kind: str | None)
     headers = {} if kind is None else {"Content-Type": kind}
     assert (await world.client.post(MINT, headers=headers, body=b"{}")).words == "200"
     assert (await world.client.post(CLAIM, headers=headers, body=b"{}")).words == "400 invalid_request"
+    await stock(world)
+    assert (await world.client.post(EVENTS, headers=headers, body=f"{{{EVENT}}}".encode())).json == {"recorded": True}
+    answer = await world.client.post(BATCH, headers=headers, body=f'{{"events": [{{{EVENT}}}]}}'.encode())
+    assert answer.json == {"results": [{"recorded": False, "dropped": "duplicate"}]}
 
 
-@pytest.mark.parametrize("path", [MINT, CLAIM, COMPLETE])
-async def test_a_body_of_the_longest_length_is_read(world: World, path: str) -> None:
-    body = b'{"a": "' + b"x" * (LONGEST - 9) + b'"}'
-    assert len(body) == LONGEST
-    assert (await world.client.post(path, body=body)).status != 413
+CODINGS = ("gzip", "br", " GZIP ", "identity, gzip", "aws-chunked", "nonsense")
+
+
+@pytest.mark.parametrize("path", [MINT, CLAIM, EVENTS, BATCH, "/api/v1/auth/device/token", "/mcp", "/mcp/"])
+async def test_a_body_in_a_coding_is_415_and_says_so(world: World, path: str) -> None:
+    for coding in CODINGS:
+        headers = {"Content-Type": "application/json", "Content-Encoding": coding}
+        response = await world.client.post(path, headers=headers, body=b"\x1f\x8b\x08{}")
+        assert response.status == 415
+        assert "without Content-Encoding" in response.body.decode()
+    for coding in ("identity", " Identity", ""):
+        headers = {"Content-Type": "application/json", "Content-Encoding": coding}
+        assert (await world.client.post(path, headers=headers, body=b"{}")).status in (200, 400)
+
+
+async def test_a_form_of_a_page_in_a_coding_is_415(world: World) -> None:
+    headers = {"Content-Encoding": "gzip", "Content-Type": "application/x-www-form-urlencoded", **OUR_PAGE}
+    response = await world.client.post("/sign-in", headers=headers, body=b"do=send")
+    assert (response.status, b"without Content-Encoding" in response.body) == (415, True)
+
+
+@every_body
+def test_an_optional_body_may_be_null_and_another_may_not(operation: Operation) -> None:
+    assert operation.body is not None
+    for text in (b"null", b" null\r\n", b"", b"  "):
+        parsed = parse_body(operation.body, text, optional=operation.body_optional)
+        assert parsed is None if operation.body_optional else isinstance(parsed, Refused)
+    assert isinstance(parse_body(operation.body, b"nil", optional=operation.body_optional), Refused)
+
+
+@every_body
+def test_a_whole_number_is_taken_as_json_schema_reads_it(operation: Operation) -> None:
+    """As `20`, `20.0`, `2e1` and `200e-1`. Fractions and texts are not."""
+    assert operation.body is not None
+    for name in {name for name, field in _properties(operation.body) if _is_integer(field)}:
+        number = operation.example.get(name) or (2 if name == "durationWeeks" else 1_800_230_400_000)
+        known = parse_body(operation.body, _with(operation.example, name, str(number)), optional=False)
+        assert not isinstance(known, Refused)
+        for text in (f"{number}.0", f"{number}.000", f"{number}e0", f"{number}0e-1", f"{number}0.0E-01"):
+            assert parse_body(operation.body, _with(operation.example, name, text), optional=False) == known
+        for text in (f"{number}.5", f'"{number}"', "true", "1e400", "NaN", "-Infinity", "[20]", f"{number}e-25"):
+            assert isinstance(parse_body(operation.body, _with(operation.example, name, text), optional=False), Refused)
+
+
+def _properties(model: type[BaseModel]) -> Iterable[tuple[str, Any]]:
+    properties: Mapping[str, Any] = model.model_json_schema().get("properties", {})
+    return properties.items()
+
+
+def _is_integer(field: Any) -> bool:
+    return any(each.get("type") == "integer" for each in (field, *field.get("anyOf", ())))
+
+
+def _with(example: Any, name: str, text: str) -> bytes:
+    """The example with another text for one value."""
+    return json.dumps({**example, name: "HERE"}).replace('"HERE"', text).encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("9007199254740993.0", "9007199254740993"),
+        ("-9007199254740993.00e0", "-9007199254740993"),
+        ("900719925474099300e-2", "9007199254740993"),
+        ("-0.0", "0"),
+        ("1e17", "100000000000000000"),
+        ("1e18", "1e18"),
+        ("1.5", "1.5"),
+        ("1e9999", "1e9999"),
+        ("1e-9999", "1e-9999"),
+        ("1e99999", "1e99999"),
+        ("9007199254740993.1", "9007199254740993.1"),
+        ("1." + "0" * 70, "1." + "0" * 70),
+        ('"2e1 \\" 3.0"', '"2e1 \\" 3.0"'),
+        ("[1.0,2.0]", "[1,2]"),
+    ],
+)
+def test_a_whole_number_is_read_exactly_and_nothing_else_changes(text: str, whole: str) -> None:
+    assert whole_numbers(f'{{"a 1.0": {text}}}'.encode()) == f'{{"a 1.0": {whole}}}'.encode()
 
 
 @pytest.mark.parametrize("declared", [True, False])
-@pytest.mark.parametrize("path", [MINT, CLAIM, COMPLETE])
-async def test_a_longer_body_is_413(world: World, path: str, declared: bool) -> None:
-    body = b'{"a": "' + b"x" * (LONGEST - 8) + b'"}'
-    headers = {"Content-Length": str(len(body))} if declared else {}
-    assert (await world.client.post(path, headers=headers, body=[body[:100], body[100:]])).words == (
-        "413 payload_too_large"
-    )
+@pytest.mark.parametrize("path", PATHS)
+async def test_a_body_of_the_longest_length_is_read_and_a_longer_one_is_413(
+    world: World, path: str, declared: bool
+) -> None:
+    for size in (PATHS[path], PATHS[path] + 1, 3 * PATHS[path]):
+        body = b'{"a": "' + b"x" * (size - 9) + b'"}'
+        headers = {"Content-Length": str(size)} if declared else {}
+        answer = await world.client.post(path, headers=headers, body=[body[:100], body[100:]])
+        assert (answer.words == "413 payload_too_large") == (size > PATHS[path])
+        assert (answer.header("access-control-allow-origin") == "*") == (path in (EVENTS, BATCH)), (
+            "the page can read why"
+        )
 
 
 @pytest.mark.parametrize("declared", ["0", "5", "-1", "x", "1e3", "99999999999999999999999"])

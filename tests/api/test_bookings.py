@@ -4,17 +4,7 @@ import pytest
 
 from actors.clock import MINUTE_MS
 from actors.times import WEEK_MS
-from tests.api.sponsors import (
-    API,
-    NEXT_WEEK,
-    THIS_WEEK,
-    Person,
-    add_slot,
-    changes,
-    sponsor,
-    tables,
-    uuid,
-)
+from tests.api.sponsors import API, NEXT_WEEK, THIS_WEEK, Person, add_slot, changes, sponsor, tables, uuid
 from tests.api.world import NOON_MS, World
 
 START = {

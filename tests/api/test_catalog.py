@@ -36,19 +36,8 @@ async def test_this_limit_gives_a_page_of_this_size(world: World, limit: str, si
 
 @pytest.mark.parametrize(
     "limit",
-    [
-        "0",
-        "101",
-        "-1",
-        "1.5",
-        "abc",
-        "+5",
-        "%205",
-        "5%20",
-        "٣",
-        "9" * 5000,
-        "NULL",
-    ],
+    ["0", "101", "-1", "1.5", "abc", "+5", "%205", "5%20", "٣", "9" * 5000, "NULL"],
+    ids=lambda limit: limit[:5],
 )
 async def test_any_other_limit_is_refused(world: World, limit: str) -> None:
     for path in (USECASE_LIST, BOT_LIST):
@@ -63,41 +52,18 @@ async def test_a_cursor_is_the_same_for_everyone(world: World) -> None:
     assert keyless.body == keyed.body
 
 
-@pytest.mark.parametrize("change", ["first", "last", "cut", "longer", "padded", "spaced", "other alphabet"])
-async def test_a_changed_cursor_is_refused(world: World, change: str) -> None:
-    cursor = (await world.client.get(USECASE_LIST)).json["nextCursor"]
-    changed = {
-        "first": ("B" if cursor[0] != "B" else "C") + cursor[1:],
-        "last": cursor[:-1] + ("Q" if cursor[-1] != "Q" else "g"),
-        "cut": cursor[:-2],
-        "longer": cursor + "AAAA",
-        "padded": cursor + "%3D",
-        "spaced": cursor[:5] + "%20" + cursor[5:],
-        "other alphabet": cursor[:5] + "%2B" + cursor[6:],
-    }[change]
-    await _refused(world, USECASE_LIST, changed)
-
-
-@pytest.mark.parametrize("cursor", ["x", "0", "A" * 22, "é", "%00", "%F0%9F%98%80", "A" * 2_001, "{}", "..%2F"])
-async def test_what_is_no_cursor_is_refused(world: World, cursor: str) -> None:
-    for path in (USECASE_LIST, BOT_LIST):
-        await _refused(world, path, cursor)
+async def test_what_is_no_cursor_of_the_list_is_refused(world: World) -> None:
+    for path, other in ((USECASE_LIST, BOT_LIST), (BOT_LIST, USECASE_LIST)):
+        cursor = (await world.client.get(other)).json["nextCursor"]
+        for wrong in (cursor, cursor[:5] + "%20" + cursor[5:], "x", "é", "%00", "A" * 2_001, "..%2F"):
+            response = await world.client.get(f"{path}?cursor={wrong}")
+            assert response.words == "400 invalid_request"
+            assert "cursor" in response.json["message"]
 
 
 async def test_the_null_of_a_last_page_sent_back_is_no_cursor(world: World) -> None:
     for path in (USECASE_LIST, BOT_LIST):
         assert (await world.client.get(f"{path}?cursor=null")).json == (await world.client.get(path)).json
-
-
-async def test_a_cursor_of_the_other_list_is_refused(world: World) -> None:
-    for path, other in ((USECASE_LIST, BOT_LIST), (BOT_LIST, USECASE_LIST)):
-        await _refused(world, other, (await world.client.get(path)).json["nextCursor"])
-
-
-async def _refused(world: World, path: str, cursor: str) -> None:
-    response = await world.client.get(f"{path}?cursor={cursor}")
-    assert response.words == "400 invalid_request"
-    assert "cursor" in response.json["message"]
 
 
 # Search.
@@ -189,20 +155,6 @@ async def test_what_a_client_has_already_is_304(world: World, target: str, form:
     assert (response.status, response.body) == (304, b"")
     for name in ("etag", "cache-control", "vary", "access-control-allow-origin"):
         assert response.header(name) == fresh.header(name)
-
-
-@pytest.mark.parametrize("tag", ['"other"', "", "W/", '""', "etag", ","])
-async def test_another_tag_gets_the_whole_answer(world: World, tag: str) -> None:
-    response = await world.client.get(USECASE_LIST, headers={"If-None-Match": tag})
-    assert response.words == "200"
-    assert response.body
-
-
-async def test_a_keyed_request_is_never_304(world: World) -> None:
-    etag = (await world.client.get(USECASE_LIST)).header("etag") or ""
-    response = await world.client.get(USECASE_LIST, world.key(), headers={"If-None-Match": etag})
-    assert response.words == "200"
-    assert response.header("etag") is None
 
 
 async def test_a_304_uses_the_addresss_limit(world: World) -> None:

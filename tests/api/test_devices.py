@@ -47,14 +47,6 @@ async def test_a_body_of_a_start_is_ignored(world: World, rest: Mapping[str, Any
     await started(world, **rest)
 
 
-async def test_an_address_starts_ten_an_hour(world: World) -> None:
-    words = [(await world.client.post(DEVICE)).words for _ in range(11)]
-    assert words == ["200"] * 10 + ["429 rate_limited"]
-    assert (await world.client.post(DEVICE, address="203.0.113.8")).words == "200"
-    await world.pass_seconds(3_600)
-    assert (await world.client.post(DEVICE)).words == "200"
-
-
 async def test_what_the_program_calls_itself_is_kept_as_far_as_it_can_be_shown(world: World) -> None:
     for agent, kept in (
         ("a-program/1.0 (a system)", "a-program/1.0 (a system)"),
@@ -197,6 +189,16 @@ async def test_a_decision_that_is_not_valid_is_refused_and_charged_to_nobody(wor
     assert world.memory.device_guesses == {}
 
 
+async def test_a_code_that_is_not_complete_costs_no_guess(world: World) -> None:
+    token, device = world.session(ANN), await started(world)
+    for malformed in 4 * ("WDJB", "1234-5678", "WDJBMJHTT"):
+        assert (await looked(world, token, malformed)).words == "400 invalid_code"
+        assert (await decided(world, token, malformed)).words == "400 invalid_code"
+    assert world.memory.device_guesses == {}
+    full_width = "".join(chr(ord(each) + 0xFEE0) if each.isalpha() else "\u2011" for each in device["user_code"])
+    assert (await looked(world, token, full_width)).words == "200"
+
+
 async def test_the_numbers_are_those_of_the_configuration() -> None:
     settings = {"DEVICE__EXPIRES_SECONDS": 60, "DEVICE__INTERVAL_SECONDS": 7, "DEVICE__WRONG_CODES": 1}
     async with open_world(**settings, DEVICE__LOCK_MINUTES=2, KEYS__FULL_PER_ACCOUNT=1) as world:
@@ -205,15 +207,3 @@ async def test_the_numbers_are_those_of_the_configuration() -> None:
         assert (await decided(world, token, device["user_code"])).words == "409 key_limit"
         assert (await looked(world, token, "WDJB-MJHT")).words == "400 invalid_code"
         assert (await looked(world, token, device["user_code"])).header("retry-after") == "120"
-
-
-async def test_2000_device_logins_start_an_hour_unless_configured(world: World) -> None:
-    assert (world.config.device.per_hour_total, world.config.device.total_factor) == (2_000, 5)
-
-
-async def test_one_network_starts_at_most_a_tenth_of_all_device_logins() -> None:
-    async with open_world(DEVICE__PER_HOUR_TOTAL=100, DEVICE__TOTAL_FACTOR=2) as world:
-        addresses = [f"2001:db8:1:{number:x}::1" for number in range(30)]
-        statuses = [(await world.client.post(DEVICE, address=address)).status for address in addresses]
-        assert statuses == [200] * 10 + [429] * 20
-        assert len(world.memory.devices) == 10, "a refused login leaves no row"

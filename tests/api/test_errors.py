@@ -5,8 +5,7 @@ import pytest
 from actors.values import Code, Refused
 from service.api.errors import TABLE, Family, body_of
 from service.web.app import family_of
-from tests.api.asgi import Response
-from tests.api.world import LOCAL, World, away, broken, fails_once, open_world
+from tests.api.world import World, broken
 
 CLAIM, MINT, DEVICE = "/api/v1/auth/claim", "/api/v1/auth/agent", "/api/v1/auth/device"
 
@@ -45,29 +44,11 @@ def test_each_code_has_its_status_and_hint() -> None:
     assert TABLE.keys() == set(Code)
 
 
-async def _internal_error(world: World) -> Response:
-    world.catalog_memory.before = broken
-    return await world.client.get("/api/v1/bots?q=anything")
-
-
 async def test_a_bug_in_a_handler_tells_the_client_nothing_but_an_id(world: World) -> None:
-    response = await _internal_error(world)
+    world.catalog_memory.before = broken
+    response = await world.client.get("/api/v1/bots?q=anything")
     assert "bug" not in response.body.decode()
     assert response.header("x-request-id")
-
-
-async def test_a_bug_in_a_page_is_answered_alike() -> None:
-    async with open_world(**LOCAL) as world:
-        fails_once(world.memory, broken)
-        response = await world.client.get("/dev/outbox", address="127.0.0.1")
-    assert response.words == "500 internal_error"
-    assert "bug" not in response.body.decode()
-
-
-async def test_a_page_without_the_database_is_answered_alike() -> None:
-    async with open_world(**LOCAL) as world:
-        fails_once(world.memory, away)
-        assert (await world.client.get("/dev/outbox", address="127.0.0.1")).words == "503 service_unavailable"
 
 
 @pytest.mark.parametrize("family", Family)

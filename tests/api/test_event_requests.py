@@ -7,33 +7,11 @@ import pytest
 
 from tests.actors.events import Even
 from tests.api.asgi import READER
-from tests.api.events import BATCH, EVENTS, counted, event, fate, report, stock
+from tests.api.events import BATCH, EVENTS, counted, event, report, stock
 from tests.api.sponsors import uuid
 from tests.api.world import World, away, fails_once, open_world
 
-LONGEST = 4_096
-LONGEST_BATCH = 131_072
-
-
 # Bodies.
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "application/json",
-        "text/plain;charset=UTF-8",
-        None,
-        "application/x-www-form-urlencoded",
-    ],
-)
-async def test_json_is_taken_whatever_it_is_called(world: World, kind: str | None) -> None:
-    await stock(world)
-    headers = {} if kind is None else {"Content-Type": kind}
-    answer = await world.client.post(EVENTS, headers=headers, body=json.dumps(event()).encode())
-    assert fate(answer) == "recorded"
-    answer = await world.client.post(BATCH, headers=headers, body=json.dumps({"events": [event()]}).encode())
-    assert answer.json == {"results": [{"recorded": False, "dropped": "duplicate"}]}
 
 
 WRONG: dict[str, Any] = {
@@ -66,31 +44,6 @@ async def test_any_other_body_is_400_and_changes_nothing(world: World, what: str
     assert counted(world) == (0, 0)
 
 
-@pytest.mark.parametrize("body", [b"", b" ", b"null", b"{", b"bookingId=a&kind=click", b"[" * 4_000, b"\xff"])
-async def test_what_is_no_json_object_is_400(world: World, body: bytes) -> None:
-    for path in (EVENTS, BATCH):
-        assert (await world.client.post(path, body=body)).words == "400 invalid_request"
-
-
-@pytest.mark.parametrize("declared", [True, False])
-@pytest.mark.parametrize(("path", "longest"), [(EVENTS, LONGEST), (BATCH, LONGEST_BATCH)])
-async def test_a_body_of_the_longest_length_is_read_and_a_longer_one_is_413(
-    world: World, path: str, longest: int, declared: bool
-) -> None:
-    await stock(world)
-    shown = event() if path == EVENTS else {"events": [event()]}
-    for length, words in (
-        (longest, "200"),
-        (longest + 1, "413 payload_too_large"),
-        (3 * longest, "413 payload_too_large"),
-    ):
-        body = json.dumps(shown).encode().ljust(length)
-        headers = {"Content-Length": str(length)} if declared else {}
-        answer = await world.client.post(path, headers=headers, body=[body[:100], body[100:]])
-        assert answer.words == words
-        assert answer.header("access-control-allow-origin") == "*", "the page can read why"
-
-
 async def test_a_batch_of_the_most_events_fits_also_when_it_is_indented(world: World) -> None:
     await stock(world)
     events = [event(bookingId="bok_4kQ9ZpR1sT7vX2yB5cD8eF", visitorId=uuid(number)) for number in range(500)]
@@ -112,7 +65,7 @@ async def test_a_body_of_many_faults_is_answered_briefly(world: World) -> None:
 # Callers.
 
 
-async def test_a_key_counts_the_request_and_its_limits_are_told(world: World) -> None:
+async def test_a_key_counts_the_request_and_its_limits_are_reported(world: World) -> None:
     await stock(world)
     key = world.key()
     for path, body in ((EVENTS, event()), (BATCH, {"events": [event()] * 7})):
@@ -219,7 +172,7 @@ async def test_without_the_database_nothing_counts_and_a_retry_does(world: World
     assert counted(world) == ((1, 0) if path == EVENTS else (1, 1))
 
 
-async def test_events_of_a_batch_that_cannot_be_recorded_now_are_told_in_their_place() -> None:
+async def test_events_of_a_batch_that_cannot_be_recorded_now_are_reported_in_their_place() -> None:
     async with open_world(None, 1, None, None, Even(2)) as world:
         await stock(world)
         events = [event(visitorId=uuid(number)) for number in range(20)]

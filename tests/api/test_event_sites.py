@@ -53,10 +53,7 @@ async def test_a_website_with_a_place_is_counted_by_its_host_and_all_others_toge
         assert await seen(counting, number, origin) == "recorded"
     assert await seen(counting, 0, BLOG, kind="click") == "recorded"
     assert await seen(counting, 0, "https://new.example.com") == "duplicate"
-    assert sums_by_site(counting.memory) == {
-        ("a", TODAY, "other"): (5, 0),
-        ("a", TODAY, "blog.example.com"): (2, 1),
-    }
+    assert sums_by_site(counting.memory) == {("a", TODAY, "other"): (5, 0), ("a", TODAY, "blog.example.com"): (2, 1)}
     assert counted(counting) == (7, 1)
 
 

@@ -8,6 +8,7 @@ from actors.values import Scope, StorageUnavailable
 from service.api.openapi import document
 from service.api.operations import OPERATIONS
 from tests.api.asgi import Response
+from tests.api.callers import OUR_PAGE, cookie
 from tests.api.sponsors import API, CAMPAIGN, Person, sponsor
 from tests.api.world import World
 from tests.contract import CONTRACT
@@ -22,8 +23,8 @@ async def post(person: Person, path: str, body: Any, key: str) -> Response:
 
 
 async def in_browser(world: World, path: str, body: Any, key: str, email: str = "ann@example.com") -> Response:
-    headers = {"Cookie": f"__Host-session={world.session(email)}", "Sec-Fetch-Site": "same-origin"}
-    return await world.client.post(path, headers=headers | {"Idempotency-Key": key}, json=body)
+    headers = cookie(world.session(email)) | OUR_PAGE | {"Idempotency-Key": key}
+    return await world.client.post(path, headers=headers, json=body)
 
 
 @pytest.mark.parametrize("key", ["a", "A-z_0" * 20])

@@ -19,21 +19,6 @@ SELLER = {
 }
 
 
-async def bought(world: World, email: str = "sponsor@example.com", slot_id: str = "left-top") -> tuple[Person, str]:
-    """A sponsor with a paid booking, and its id."""
-    add_slot(world, slot_id)
-    person = sponsor(world, email)
-    await person.profile()
-    return person, await another(person, slot_id)
-
-
-async def another(person: Person, slot_id: str) -> str:
-    """The id of another paid booking."""
-    booking_id = str((await person.booking(await person.campaign(), slot_id))["id"])
-    await person.pay(booking_id)
-    return booking_id
-
-
 async def invoices_of(person: Person, booking_id: str) -> list[dict[str, Any]]:
     answer = await person.get(f"{API}/bookings/{booking_id}/invoice")
     assert answer.words == "200", answer.body
@@ -44,7 +29,8 @@ async def invoices_of(person: Person, booking_id: str) -> list[dict[str, Any]]:
 
 async def test_a_payment_has_an_invoice() -> None:
     async with open_world(**SELLER) as world:
-        person, booking_id = await bought(world)
+        person = sponsor(world)
+        booking_id = await person.buys()
         assert await invoices_of(person, booking_id) == [
             {
                 "number": "TEST-EM-INV-000001",
@@ -70,7 +56,8 @@ async def test_a_payment_has_an_invoice() -> None:
 
 
 async def test_a_refund_has_a_credit_note(world: World) -> None:
-    person, booking_id = await bought(world)
+    person = sponsor(world)
+    booking_id = await person.buys()
     [invoice] = await invoices_of(person, booking_id)
     await world.services.ledger.settle_refund(booking_id, None)
     note = (await invoices_of(person, booking_id))[1]
@@ -79,7 +66,8 @@ async def test_a_refund_has_a_credit_note(world: World) -> None:
 
 
 async def test_a_booking_that_is_not_paid_has_no_invoice_and_others_see_none(world: World) -> None:
-    person, booking_id = await bought(world)
+    person = sponsor(world)
+    booking_id = await person.buys()
     stranger = sponsor(world, "stranger@example.com")
     assert (await stranger.get(f"{API}/bookings/{booking_id}/invoice")).words == "404 not_found"
     assert (await stranger.get(f"{API}/invoices")).json == {"items": [], "cursor": None, "hasMore": False}
@@ -90,7 +78,7 @@ async def test_a_booking_that_is_not_paid_has_no_invoice_and_others_see_none(wor
 
 
 async def test_reading_invoices_needs_the_scope_of_reading(world: World) -> None:
-    _, booking_id = await bought(world)
+    booking_id = await sponsor(world).buys()
     for scope, words in ((Scope.SPONSOR_READ, "200"), (Scope.BILLING_WRITE, "403 insufficient_scope")):
         key = Person(world, world.key_of("sponsor@example.com", (scope,)))
         assert (await key.get(f"{API}/invoices")).words == words

@@ -6,7 +6,7 @@ headers, body, access log and tenant rows, and at the end the metrics.
 
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +19,7 @@ from trio.testing import MockClock
 
 from actors.bookings.records import Side
 from actors.values import Tier
+from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.operations.events import BATCH_BYTES, EVENT_BYTES
 from service.http.asgi import App, Message, Receive, Scope, Send
@@ -82,14 +83,8 @@ class Both:
         """The messages that both send."""
         seen = []
         for world in self.worlds:
-            sent: list[Message] = []
-
-            async def send(message: Message, sent: list[Message] = sent) -> None:
-                await trio.lowlevel.checkpoint()
-                sent.append(message)
-
             with access_lines() as lines:
-                await world.client.app(scope, receive(), send)
+                sent = await sent_by(world.client.app, scope, receive())
             seen.append((_whole(sent), lines))
         assert seen[0] == seen[1]
         return seen[0][0]
@@ -102,6 +97,17 @@ class Both:
     def plant(self, change: Callable[[World], None]) -> None:
         for world in self.worlds:
             change(world)
+
+
+async def sent_by(app: App, scope: dict[str, Any], receive: Receive) -> list[Message]:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        await trio.lowlevel.checkpoint()
+        sent.append(message)
+
+    await app(scope, receive, send)
+    return sent
 
 
 def _whole(sent: list[Message]) -> list[Message]:
@@ -171,9 +177,11 @@ async def test_good_requests_are_answered_alike(both: Both, name: str) -> None:
 @pytest.mark.parametrize("name", READS)
 async def test_what_a_client_has_already_is_304_alike(both: Both, name: str) -> None:
     etag = (await both.good(name)).header("etag")
-    for tag, status in {f"{etag}": 304, f"W/{etag}": 304, "*": 304, f'"x", {etag}': 304, '"x"': 200, "": 200}.items():
-        assert (await both.good(name, headers={"If-None-Match": tag})).status == status
-        assert (await both.good(name, both.key(), headers={"If-None-Match": tag})).status == 200
+    stored = (f"{etag}", f"W/{etag}", "*", f'"x", {etag}')
+    for tag in (*stored, '"x"', "", "W/", '""', "etag", ","):
+        assert (await both.good(name, headers={"If-None-Match": tag})).status == (304 if tag in stored else 200)
+        keyed = await both.good(name, both.key(), headers={"If-None-Match": tag})
+        assert (keyed.status, keyed.header("etag")) == (200, None)
     several = [("If-None-Match", '"x"'), ("If-None-Match", f"{etag}")]
     assert (await both.good(name, headers=several)).status == 304
 
@@ -192,15 +200,6 @@ async def test_queries_are_read_alike(both: Both, name: str) -> None:
     key = both.key(tier=Tier.UPGRADED)
     for query in QUERIES:
         await both.good(name, key, query=query)
-
-
-@pytest.mark.parametrize("path", ["/api/v1/usecases", "/api/v1/bots"])
-async def test_a_list_is_walked_alike(both: Both, path: str) -> None:
-    cursor, pages = "", 0
-    while cursor is not None:
-        cursor = (await both.ask("GET", f"{path}?limit=10&cursor={cursor}")).json["nextCursor"]
-        pages += 1
-    assert pages == {"/api/v1/usecases": 5, "/api/v1/bots": 3}[path]
 
 
 # Callers.
@@ -222,10 +221,9 @@ AUTHORIZATIONS = (
 
 @every_operation
 async def test_a_bad_authorization_is_refused_alike(both: Both, name: str) -> None:
-    for value in AUTHORIZATIONS:
-        assert (await both.good(name, headers={"Authorization": value})).status == 401
-    twice = [("Authorization", f"Bearer {both.key()}"), ("Authorization", f"Bearer {both.key()}")]
-    assert (await both.good(name, headers=twice)).status == 401
+    twice = [("Authorization", f"Bearer {both.key()}")] * 2
+    for headers in (*([("Authorization", value)] for value in AUTHORIZATIONS), twice):
+        assert (await both.good(name, headers=headers)).words in ("401 unauthorized", "401 invalid_api_key")
 
 
 REFUSED_KEYS: tuple[tuple[dict[str, Any], set[str]], ...] = (
@@ -274,7 +272,7 @@ async def test_clients_behind_proxies_are_told_apart_alike(name: str) -> None:
 
 
 @every_operation
-async def test_an_absent_store_is_told_alike(both: Both, name: str) -> None:
+async def test_an_absent_store_is_answered_alike(both: Both, name: str) -> None:
     key = both.key()
 
     def leave(world: World) -> None:
@@ -288,24 +286,15 @@ async def test_an_absent_store_is_told_alike(both: Both, name: str) -> None:
 
 
 @every_operation
-async def test_an_actor_that_fails_is_told_alike(both: Both, name: str) -> None:
-    key = both.key()
-    both.plant(lambda world: setattr(world.memory, "before", broken))
-    assert (await both.good(name, key)).words == "500 internal_error"
-
-
-PLACES_OF_BUGS = ("budgets", "config", "clock")
-
-
-@every_operation
-@pytest.mark.parametrize("part", PLACES_OF_BUGS)
-async def test_a_bug_is_told_alike(both: Both, name: str, part: str) -> None:
-    """A bug in code for all requests, for this kind of request, or in the handler."""
-    both.plant(lambda world: setattr(world.services, part, None))
-    told = await both.good(name)
-    assert told.words in ("200", "500 internal_error")
-    if part == "config":
-        assert told.status == 500
+@pytest.mark.parametrize("part", ["actor", "budgets", "config", "clock"])
+async def test_a_bug_is_answered_alike(both: Both, name: str, part: str) -> None:
+    """A bug in an actor, in code for all requests, for this kind of request, or in the handler."""
+    key = both.key() if part == "actor" else None
+    both.plant(lambda world: setattr(world.memory, "before", broken) if key else setattr(world.services, part, None))
+    words = (await both.good(name, key)).words
+    assert words in ("200", "500 internal_error")
+    if part in ("actor", "config"):
+        assert words == "500 internal_error"
 
 
 @every_operation
@@ -333,26 +322,12 @@ async def test_any_method_is_answered_alike(both: Both, name: str) -> None:
 async def test_a_path_that_is_written_otherwise_is_answered_alike(both: Both, name: str) -> None:
     method, path, body = GOOD[name]
     first, last = path[:-1], path[-1]
+    ends = ("/", "//", "%00", "%0A", ";a=1", "%3Fq=1", ".", "/.", "/..", "é", "%FF", "%20", "/more", "{slug}", "\\")
     for odd in (
-        *(f"{path}/", f"{path}//", f"/{path}", f"//{path}", path.replace("/v1/", "/v1//"), path.upper(), path.title()),
-        *(f"{first}%{ord(last):02x}", f"{first}%{ord(last):02X}", path.replace("/", "%2F"), f"{path}%00", f"{path}%0A"),
-        *(
-            f"{path};a=1",
-            f"{path}%3Fq=1",
-            f"{path}.",
-            f"{path}/.",
-            f"{path}/..",
-            f"{path}é",
-            f"{path}%FF",
-            f"{path}%20",
-        ),
-        *(
-            path.replace("/api", "/api/.."),
-            f"{path}/more",
-            "*",
-            "/",
-        ),
-        *(path.replace("v1", "%761"), f"{path}{{slug}}", path.rpartition("/")[0], f"{path}{'x' * 8_000}", f"{path}\\"),
+        *(path + end for end in (*ends, "x" * 8_000)),
+        *(f"/{path}", f"//{path}", path.replace("/v1/", "/v1//"), path.upper(), path.title(), "*", "/"),
+        *(f"{first}%{ord(last):02x}", f"{first}%{ord(last):02X}", path.replace("/", "%2F"), path.rpartition("/")[0]),
+        *(path.replace("/api", "/api/.."), path.replace("v1", "%761")),
     ):
         await both.ask(method, odd, json=body)
 
@@ -385,10 +360,8 @@ async def test_any_slug_is_answered_alike(both: Both, above: str) -> None:
 
 
 HEADERS: tuple[list[tuple[str, str]], ...] = (
-    [("X-Request-Id", "good-one")],
+    *([("X-Request-Id", value)] for value in ("good-one", "", "é" * 70)),
     [("X-Request-Id", "no good"), ("X-Request-Id", "good"), ("X-Request-Id", "better")],
-    [("X-Request-Id", "")],
-    [("X-Request-Id", "é" * 70)],
     [("Origin", "https://elsewhere.example"), ("Referer", "https://elsewhere.example/x")],
     [("Host", "evil.example"), ("Host", "second.example")],
     [("User-Agent", "ExampleBot/1.0")],
@@ -396,22 +369,18 @@ HEADERS: tuple[list[tuple[str, str]], ...] = (
     [("Sec-Purpose", "prefetch;prerender")],
     [("Purpose", "prefetch")],
     [("Cookie", "session=x"), ("Accept", "text/html"), ("Accept-Encoding", "gzip, br"), ("Range", "bytes=0-1")],
-    [("Content-Type", "text/plain")],
-    [("Content-Type", "multipart/form-data; boundary=x")],
+    *([("Content-Type", value)] for value in ("text/plain", "multipart/form-data; boundary=x")),
     [("Expect", "100-continue"), ("Connection", "close"), ("X-Method-Override", "DELETE")],
     [("X-HTTP-Method-Override", "PUT"), ("Upgrade", "h2c"), ("If-Modified-Since", "Wed, 18 Nov 2026 12:00:00 GMT")],
     [("é", "ü")],
     [("X-Empty", "")] * 60,
-    [("Content-Length", "99999999")],
-    [("Content-Length", "-1")],
-    [("Content-Length", " 5 ")],
-    [("Content-Length", "٣")],
+    *([("Content-Length", value)] for value in ("99999999", "-1", " 5 ", "٣", "9" * 1_000)),
     [("Content-Length", "5"), ("Content-Length", "99999999")],
     [("Content-Length", "99999999"), ("Content-Length", "5")],
-    [("Content-Length", "9" * 1_000)],
-    [("Content-Length", "99999999"), ("Transfer-Encoding", "chunked")],
-    [("Content-Length", "99999999"), ("Transfer-Encoding", "gzip, Chunked")],
-    [("Content-Length", "99999999"), ("Transfer-Encoding", "identity")],
+    *(
+        [("Content-Length", "99999999"), ("Transfer-Encoding", coding)]
+        for coding in ("chunked", "gzip, Chunked", "identity")
+    ),
 )
 
 
@@ -423,13 +392,7 @@ async def test_any_headers_are_read_alike(both: Both, name: str) -> None:
 
 
 ACCEPTED = (
-    "br",
-    "gzip",
-    "gzip, deflate, br",
-    "br;q=0.5, *;q=0.7",
-    "identity;q=0",
-    "*;q=0",
-    "br, identity;q=0",
+    *("br", "gzip", "gzip, deflate, br", "br;q=0.5, *;q=0.7", "identity;q=0", "*;q=0", "br, identity;q=0"),
     "x" * 9_000,
 )
 
@@ -571,22 +534,8 @@ async def test_whatever_serves_is_answered_alike(both: Both, change: dict[str, A
 
 
 _methods = st.sampled_from(["GET", "POST", "HEAD", "OPTIONS", "get", "PUT"])
-_parts = st.sampled_from(
-    [
-        "api",
-        "v1",
-        "usecases",
-        "bots",
-        "sponsors",
-        "events",
-        "batch",
-        "inventory",
-        "placements",
-        "case-04",
-        "bot-00",
-        "x",
-    ]
-)
+_parts = st.sampled_from(["api", "v1", "usecases", "bots", "sponsors", "events", "batch", "inventory", "placements"])
+_parts |= st.sampled_from(["case-04", "bot-00", "x"])
 _paths = (
     st.sampled_from([path for _, path, _ in GOOD.values()])
     | st.lists(_parts | st.text(max_size=5), max_size=6).map(lambda parts: f"/{'/'.join(parts)}")
@@ -643,18 +592,14 @@ def refusing() -> tuple[App, list[str]]:
     return app, reached
 
 
-async def _through(world: World, name: str, **change: Any) -> tuple[list[Message], list[str]]:
+async def _through(
+    world: World, name: str, operations: Sequence[Operation] = OPERATIONS, **change: Any
+) -> tuple[list[Message], list[str]]:
     """The responses of a fast path, and the requests that it leaves to the application."""
     app, reached = refusing()
-    sent: list[Message] = []
-
-    async def send(message: Message) -> None:
-        await trio.lowlevel.checkpoint()
-        sent.append(message)
-
+    lane = FastPath(app, world.services, operations, Compressor())
     body: Message = {"type": "http.request", "body": json.dumps(GOOD[name][2]).encode(), "more_body": False}
-    await FastPath(app, world.services, OPERATIONS, Compressor())(scope_of(name, **change), reading(body)(), send)
-    return sent, reached
+    return await sent_by(lane, scope_of(name, **change), reading(body)()), reached
 
 
 async def test_hot_operations_are_answered_by_the_lane_itself(world: World) -> None:
@@ -680,21 +625,11 @@ async def test_what_the_lane_does_not_take_goes_on(world: World) -> None:
         for change in ELSEWHERE:
             sent, reached = await _through(world, name, **change)
             assert (sent, len(reached)) == ([], 1)
+        sent, reached = await _through(world, name, COLD)
+        assert (sent, len(reached)) == ([], 1)
 
 
 async def test_a_get_with_a_body_goes_on_to_who_reads_it(world: World) -> None:
     for name in READS:
         for header in ((b"content-length", b"5"), (b"transfer-encoding", b"chunked")):
             assert (await _through(world, name, headers=[header]))[0] == []
-
-
-async def test_an_operation_that_is_not_hot_goes_on(world: World) -> None:
-    app, reached = refusing()
-    lane = FastPath(app, world.services, COLD, Compressor())
-    for name in GOOD:
-        await lane(scope_of(name), reading()(), _unused)
-    assert len(reached) == len(GOOD)
-
-
-def _unused(message: Message) -> Awaitable[None]:
-    raise AssertionError("nothing is sent by this lane")

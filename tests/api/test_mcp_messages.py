@@ -24,7 +24,7 @@ async def open_to_all() -> AsyncIterator[World]:
         yield world
 
 
-def told_of(response: Response) -> tuple[int, int]:
+def outcome_of(response: Response) -> tuple[int, int]:
     """The HTTP status and the error code of a response."""
     return response.status, response.json["error"]["code"]
 
@@ -32,21 +32,13 @@ def told_of(response: Response) -> tuple[int, int]:
 # Revisions.
 
 
-@pytest.mark.parametrize(
-    ("wanted", "agreed"),
-    [
-        ("2025-06-18", "2025-06-18"),
-        ("2025-11-25", "2025-11-25"),
-        ("2025-03-26", "2025-11-25"),
-        ("2026-07-28", "2025-11-25"),
-        ("1", "2025-11-25"),
-        ("", "2025-11-25"),
-    ],
-)
-async def test_initialize_agrees_on_a_revision(world: World, wanted: str, agreed: str) -> None:
+@pytest.mark.parametrize("wanted", ["2025-03-26", "2025-06-18", "2025-11-25", "2024-11-05", "2026-07-28", "1", ""])
+async def test_initialize_agrees_on_a_revision(world: World, wanted: str) -> None:
     params = {"protocolVersion": wanted, "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
     result = (await send(world, message("initialize", params))).json["result"]
-    assert result["protocolVersion"] == agreed
+    assert result["protocolVersion"] == (
+        wanted if wanted in ("2025-03-26", "2025-06-18", "2025-11-25") else "2025-11-25"
+    )
     assert result["capabilities"] == {"tools": {}}
     assert result["serverInfo"]["name"] == "catalog-service"
     assert "mcp-session-id" not in dict((await send(world, message("initialize", params))).headers)
@@ -57,88 +49,85 @@ async def test_initialize_needs_all_that_the_protocol_asks_for(world: World, mis
     params: dict[str, Any] = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}
     del params[missing]
     response = await send(world, message("initialize", params))
-    assert told_of(response) == (200, PARAMS)
+    assert outcome_of(response) == (200, PARAMS)
     assert missing in response.json["error"]["message"]
 
 
-@pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
-async def test_older_revisions_name_themselves_in_a_header(world: World, revision: str) -> None:
-    assert (await send(world, message("ping"), MCP_Protocol_Version=revision)).json == {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "result": {},
-    }
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+async def test_the_endpoint_has_the_same_methods_with_a_slash_at_its_end(world: World, path: str) -> None:
+    assert (await world.client.post(path, json=message("ping"))).json["result"] == {}
+    assert (await world.client.post(path, json=[message("ping")])).json["error"]["code"] == INVALID
+    for method in ("GET", "DELETE", "PUT"):
+        response = await world.client.request(method, path)
+        assert outcome_of(response) == (405, 405)
+        assert response.header("allow") == "OPTIONS, POST"
+    preflight = await world.client.request("OPTIONS", path, headers={"Origin": BASE_URL})
+    assert (preflight.status, preflight.header("access-control-allow-methods")) == (204, "POST")
+    assert (await world.client.post(f"{path}/x", json=message("ping"))).status == 404
 
 
-async def test_a_request_without_a_revision_is_served_as_an_older_one(world: World) -> None:
+@pytest.mark.parametrize("revision", ["2025-03-26", "2025-06-18", "2025-11-25"])
+async def test_older_revisions_name_themselves_in_a_header_or_nowhere(world: World, revision: str) -> None:
+    for headers in ({}, {"MCP_Protocol_Version": revision}):
+        response = await send(world, message("ping"), **headers)
+        assert response.json == {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert (await send(world, message("tools/list"))).json["result"].keys() == {"tools"}
 
 
 @pytest.mark.parametrize(
-    "revision", ["2025-03-26", "2024-11-05", "2027-01-01", "", "nonsense", "2025-06-18, 2025-06-18"]
+    "revision", ["2025-03-27", "2024-11-05", "2027-01-01", "", "nonsense", "2025-06-18, 2025-06-18"]
 )
 async def test_other_revisions_are_refused_with_those_that_are_supported(world: World, revision: str) -> None:
-    for told in (message("tools/list"), message("notifications/initialized", None, None)):
-        response = await send(world, told, MCP_Protocol_Version=revision)
-        assert told_of(response) == (400, UNSUPPORTED)
+    for sent in (message("tools/list"), message("notifications/initialized", None, None)):
+        response = await send(world, sent, MCP_Protocol_Version=revision)
+        assert outcome_of(response) == (400, UNSUPPORTED)
         assert response.json["error"]["data"] == {
-            "supported": ["2026-07-28", "2025-11-25", "2025-06-18"],
+            "supported": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"],
             "requested": revision,
         }
 
 
 async def test_discover_tells_revisions_and_how_long_to_keep_them(world: World) -> None:
-    told, headers = stateless("server/discover")
-    result = (await send(world, told, **headers)).json["result"]
+    sent, headers = stateless("server/discover")
+    result = (await send(world, sent, **headers)).json["result"]
     assert result["supportedVersions"] == list(wire.SUPPORTED)
     assert (result["ttlMs"], result["cacheScope"], result["resultType"]) == (3_600_000, "public", "complete")
 
 
 async def test_a_stateless_list_may_be_kept(world: World) -> None:
-    told, headers = stateless("tools/list")
-    result = (await send(world, told, **headers)).json["result"]
+    sent, headers = stateless("tools/list")
+    result = (await send(world, sent, **headers)).json["result"]
     assert (result["ttlMs"], result["cacheScope"]) == (3_600_000, "public")
     assert {tool["name"] for tool in result["tools"]} == TOOLS.keys()
 
 
-@pytest.mark.parametrize("method", ["initialize", "ping", "resources/list", "subscriptions/listen"])
-async def test_a_method_that_a_stateless_revision_lacks_is_404(world: World, method: str) -> None:
-    told, headers = stateless(method)
-    assert told_of(await send(world, told, **headers)) == (404, NO_METHOD)
+NO_METHODS = ("server/discover", "resources/list", "prompts/get", "x" * 10_000, "", "TOOLS/LIST")
 
 
-@pytest.mark.parametrize("method", ["server/discover", "resources/list", "prompts/get", "x" * 10_000, "", "TOOLS/LIST"])
-async def test_a_method_that_an_older_revision_lacks_is_an_error_of_the_request(world: World, method: str) -> None:
-    assert told_of(await send(world, message(method))) == (200, NO_METHOD)
+async def test_a_method_that_a_revision_lacks_is_404_or_an_error_of_the_request(world: World) -> None:
+    for method in ("initialize", "ping", "resources/list", "subscriptions/listen"):
+        sent, headers = stateless(method)
+        assert outcome_of(await send(world, sent, **headers)) == (404, NO_METHOD)
+    for method in NO_METHODS:
+        assert outcome_of(await send(world, message(method))) == (200, NO_METHOD)
 
 
-@pytest.mark.parametrize(
-    ("changed", "code"),
-    [
-        ({"MCP-Protocol-Version": None}, MISMATCH),
-        ({"MCP-Protocol-Version": "2025-11-25"}, MISMATCH),
-        ({"Mcp-Method": None}, MISMATCH),
-        ({"Mcp-Method": "tools/list"}, MISMATCH),
-        ({"Mcp-Method": "=?base64?dG9vbHMvY2FsbA==?="}, MISMATCH),
-        ({"Mcp-Name": None}, MISMATCH),
-        ({"Mcp-Name": "get_usage"}, MISMATCH),
-        ({"Mcp-Name": "get_bot, get_bot"}, MISMATCH),
-        ({"Mcp-Name": "=?base64?!?="}, MISMATCH),
-        ({"Mcp-Name": "=?base64?/w==?="}, MISMATCH),
-        ({"Mcp-Name": "=?base64?Z2V0X2JvdA==?="}, None),
-    ],
-)
-async def test_headers_and_a_stateless_message_agree(
-    world: World, changed: dict[str, str | None], code: int | None
-) -> None:
-    told, headers = stateless("tools/call", {"name": "get_bot", "arguments": {"slug": "bot-00"}})
-    sent = {name: value for name, value in {**headers, **changed}.items() if value is not None}
-    response = await send(world, told, **sent)
-    if code is None:
-        assert response.json["result"]["isError"] is False
-    else:
-        assert told_of(response) == (400, code)
-        assert next(iter(changed)) in response.json["error"]["message"]
+MISMATCHED = {
+    "MCP-Protocol-Version": (None, "2025-11-25"),
+    "Mcp-Method": (None, "tools/list", "=?base64?dG9vbHMvY2FsbA==?="),
+    "Mcp-Name": (None, "get_usage", "get_bot, get_bot", "=?base64?!?=", "=?base64?/w==?="),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in MISMATCHED.items() for value in values])
+async def test_headers_and_a_stateless_message_agree(world: World, name: str, value: str | None) -> None:
+    sent, headers = stateless("tools/call", {"name": "get_bot", "arguments": {"slug": "bot-00"}})
+    encoded = await send(world, sent, **headers | {"Mcp-Name": "=?base64?Z2V0X2JvdA==?="})
+    assert encoded.json["result"]["isError"] is False
+    changed = {each: text for each, text in (headers | {name: value}).items() if text is not None}
+    response = await send(world, sent, **changed)
+    assert outcome_of(response) == (400, MISMATCH)
+    assert name in response.json["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -154,14 +143,14 @@ async def test_headers_and_a_stateless_message_agree(
     ],
 )
 async def test_a_stateless_message_describes_itself(world: World, meta: Any) -> None:
-    told = message("tools/list", {"_meta": meta})
-    response = await send(world, told, MCP_Protocol_Version=STATELESS, Mcp_Method="tools/list")
-    assert told_of(response) == (400, PARAMS)
+    sent = message("tools/list", {"_meta": meta})
+    response = await send(world, sent, MCP_Protocol_Version=STATELESS, Mcp_Method="tools/list")
+    assert outcome_of(response) == (400, PARAMS)
 
 
 async def test_a_stateless_message_of_an_older_revision_is_refused(world: World) -> None:
-    told, headers = stateless("tools/list", revision="2025-11-25")
-    assert told_of(await send(world, told, **headers)) == (400, UNSUPPORTED)
+    sent, headers = stateless("tools/list", revision="2025-11-25")
+    assert outcome_of(await send(world, sent, **headers)) == (400, UNSUPPORTED)
 
 
 # Messages.
@@ -211,38 +200,34 @@ async def test_what_is_no_message_is_an_error_and_changes_nothing(world: World, 
     body, code, message_id = BODIES[name]
     key = world.key()
     response = await world.client.post("/mcp", key, body=body, headers=JSON)
-    assert told_of(response) == (400, code)
+    assert outcome_of(response) == (400, code)
     assert response.json["id"] == message_id
     assert world.tenant_of(key).lifetime_used == 0
     if name.startswith("an id"):
         assert response.json["error"]["message"] == "The message is not valid: id: must be a string or a whole number"
 
 
+NO_ARGUMENTS: tuple[Any, ...] = ([], "slug", 1)
+
+
 @pytest.mark.parametrize(
     "params",
     [
-        {},
-        {"name": None},
-        {"name": 1},
-        {"name": "get_nothing"},
-        {"name": "GET_BOT"},
-        {"name": "getBot"},
-        {"name": "get_bot", "arguments": []},
-        {"name": "get_bot", "arguments": "slug"},
-        {"name": "get_bot", "arguments": 1},
+        *({}, {"name": None}, {"name": 1}, {"name": "get_nothing"}, {"name": "GET_BOT"}, {"name": "getBot"}),
+        *({"name": "get_bot", "arguments": arguments} for arguments in NO_ARGUMENTS),
     ],
 )
 async def test_a_call_of_no_tool_is_an_error_of_the_protocol(world: World, params: Any) -> None:
-    assert told_of(await send(world, message("tools/call", params))) == (200, PARAMS)
-    told, headers = stateless("tools/call", {"name": "", **params})
-    headers["Mcp-Name"] = str(told["params"]["name"])
-    status, code = told_of(await send(world, told, **headers))
+    assert outcome_of(await send(world, message("tools/call", params))) == (200, PARAMS)
+    sent, headers = stateless("tools/call", {"name": "", **params})
+    headers["Mcp-Name"] = str(sent["params"]["name"])
+    status, code = outcome_of(await send(world, sent, **headers))
     assert status == 400
     assert code in (PARAMS, MISMATCH)
 
 
 async def test_the_list_has_one_page(world: World) -> None:
-    assert told_of(await send(world, message("tools/list", {"cursor": "x"}))) == (200, PARAMS)
+    assert outcome_of(await send(world, message("tools/list", {"cursor": "x"}))) == (200, PARAMS)
     assert (await send(world, message("tools/list", {"cursor": None}))).json["result"]["tools"]
 
 
@@ -258,17 +243,11 @@ async def test_other_methods_are_refused_in_json_even_for_browsers(world: World,
         assert response.header("content-type") == "application/json"
 
 
-@pytest.mark.parametrize(
-    "kind", ["text/plain", "application/x-www-form-urlencoded", "", "text/html", "application/jsonp"]
-)
-async def test_a_message_is_declared_as_json(world: World, kind: str) -> None:
+async def test_a_message_is_declared_as_json_and_may_name_its_encoding(world: World) -> None:
     body = json.dumps(message("ping")).encode()
-    headers = {"Content-Type": kind, "Accept": "text/html"}
-    assert told_of(await world.client.post("/mcp", body=body, headers=headers)) == (415, 415)
-
-
-async def test_a_message_may_name_its_encoding(world: World) -> None:
-    body = json.dumps(message("ping")).encode()
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "", "text/html", "application/jsonp"):
+        headers = {"Content-Type": kind, "Accept": "text/html"}
+        assert outcome_of(await world.client.post("/mcp", body=body, headers=headers)) == (415, 415)
     headers = {"Content-Type": "Application/JSON; charset=utf-8", "Accept": "text/html"}
     assert (await world.client.post("/mcp", body=body, headers=headers)).json["result"] == {}
 
@@ -276,17 +255,17 @@ async def test_a_message_may_name_its_encoding(world: World) -> None:
 async def test_a_body_beyond_the_limit_is_refused(world: World) -> None:
     body = b" " * (world.config.http.body_bytes + 1)
     for parts in (body, [body[:10], body[10:]]):
-        assert told_of(await world.client.post("/mcp", body=parts, headers=JSON)) == (413, 413)
+        assert outcome_of(await world.client.post("/mcp", body=parts, headers=JSON)) == (413, 413)
 
 
 async def test_messages_without_a_call_count_as_pages() -> None:
     async with open_world(PAGES__PER_MINUTE=3) as world:
-        for told in (message("ping"), message("nonsense"), message("notifications/initialized", None, None)):
-            assert (await send(world, told)).status in (200, 202)
+        for sent in (message("ping"), message("nonsense"), message("notifications/initialized", None, None)):
+            assert (await send(world, sent)).status in (200, 202)
         bodies: tuple[Any, ...] = (message("ping"), [], message("tools/list"))
         for body in bodies:
             response = await send(world, body)
-            assert told_of(response) == (429, 429)
+            assert outcome_of(response) == (429, 429)
             assert response.json["error"]["data"]["error"] == "rate_limited"
         assert (await world.client.get("/")).status == 429
 
@@ -297,7 +276,7 @@ async def test_a_bug_is_an_error_of_json_rpc(world: World, monkeypatch: pytest.M
 
     monkeypatch.setattr(endpoint, "read", fail)
     response = await send(world, message("ping"))
-    assert told_of(response) == (500, 500)
+    assert outcome_of(response) == (500, 500)
     assert "bug" not in response.body.decode()
 
 
@@ -307,10 +286,10 @@ async def test_a_bug_is_an_error_of_json_rpc(world: World, monkeypatch: pytest.M
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "", f"{BASE_URL}:8443", "http://catalog.test", "*"])
 async def test_pages_of_other_origins_are_refused(world: World, origin: str) -> None:
     response = await send(world, message("tools/call", {"name": "search_bots"}), Origin=origin)
-    assert told_of(response) == (403, 403)
+    assert outcome_of(response) == (403, 403)
     assert response.header("access-control-allow-origin") is None
     refused = await world.client.request("OPTIONS", "/mcp", headers={"Origin": origin})
-    assert told_of(refused) == (403, 403)
+    assert outcome_of(refused) == (403, 403)
 
 
 async def test_pages_of_this_origin_and_of_listed_ones_may_call(open_to_all: World) -> None:
@@ -323,7 +302,7 @@ async def test_pages_of_this_origin_and_of_listed_ones_may_call(open_to_all: Wor
         assert preflight.status == 204
         assert preflight.header("access-control-allow-origin") == origin
         assert "authorization" in (preflight.header("access-control-allow-headers") or "")
-    assert told_of(await send(open_to_all, message("ping"), Origin="https://agent.example.com:8443")) == (403, 403)
+    assert outcome_of(await send(open_to_all, message("ping"), Origin="https://agent.example.com:8443")) == (403, 403)
 
 
 async def test_an_operator_may_let_all_pages_call() -> None:

@@ -21,8 +21,15 @@ ADMINISTRATION = "/api/v1/admin/sponsorships/slots"
 NOT_VERIFIED = (400, "invalid_passkey")
 
 
-def told(response: Any) -> tuple[int, str]:
+def outcome(response: Any) -> tuple[int, str]:
     return response.status, response.json["error"]
+
+
+async def at_code(world: World, email: str = ANN) -> Owner:
+    """A browser that has sent the right code."""
+    owner = Owner(world, email)
+    await owner.enters_code()
+    return owner
 
 
 # Signing in.
@@ -52,24 +59,22 @@ async def test_a_person_with_a_passkey_signs_in_with_the_code_and_the_passkey(wo
     assert (await owner.listed())["items"][0]["lastUsedAt"] == world.now_ms
 
 
-async def test_the_owner_is_told_of_a_session_and_not_of_a_pending_sign_in(world: World) -> None:
-    def sessions_told() -> int:
+async def test_the_owner_is_mailed_about_a_session_and_not_of_a_pending_sign_in(world: World) -> None:
+    def mails_of_sessions() -> int:
         return len([mail for mail in world.postbox.mails if mail.subject == "A new sign-in to your account"])
 
     _, authenticator = await owner_with_passkey(world)
-    owner = Owner(world)
-    await owner.enters_code()
+    owner = await at_code(world)
     await world.settled()
-    assert sessions_told() == 1
+    assert mails_of_sessions() == 1
     await owner.finishes(authenticator.shows(await owner.challenged()))
     await world.settled()
-    assert sessions_told() == 2
+    assert mails_of_sessions() == 2
 
 
 async def test_a_pending_sign_in_opens_nothing_as_either_cookie(world: World) -> None:
     await owner_with_passkey(world)
-    owner = Owner(world)
-    await owner.enters_code()
+    owner = await at_code(world)
     token = owner.cookies["passkey"]
     for cookies in ({"passkey": token}, {"session": token}):
         owner.cookies = dict(cookies)
@@ -90,8 +95,8 @@ async def test_guessing_pending_sign_ins_is_limited_like_guessing_sessions() -> 
         owner = Owner(world)
         for number in range(3):
             owner.cookies["passkey"] = f"sst_{number:043}"
-            assert told(await owner.call("GET", SECOND_STEP)) == (401, "unauthorized")
-        assert told(await owner.call("GET", SECOND_STEP)) == (429, "rate_limited")
+            assert outcome(await owner.call("GET", SECOND_STEP)) == (401, "unauthorized")
+        assert outcome(await owner.call("GET", SECOND_STEP)) == (429, "rate_limited")
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -106,32 +111,28 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-async def test_a_signature_for_anything_else_does_not_count(world: World, wrong: dict[str, Any]) -> None:
-    _, authenticator = await owner_with_passkey(world)
-    owner = Owner(world)
-    await owner.enters_code()
-    answer = replace(authenticator, **wrong).shows(await owner.challenged())
-    assert told(await owner.finishes(answer)) == NOT_VERIFIED
-    assert owner.holds == {"passkey"}
-
-
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-async def test_a_credential_made_for_anything_else_is_not_kept(world: World, wrong: dict[str, Any]) -> None:
-    owner = Owner(world)
-    await owner.enters_code()
-    assert told(await owner.adds(Authenticator(**wrong).creates(await owner.may_create()))) == NOT_VERIFIED
+async def test_a_signature_or_a_new_credential_for_anything_else_does_not_count(
+    world: World, wrong: dict[str, Any]
+) -> None:
+    signed_in = await at_code(world)
+    made = Authenticator(**wrong).creates(await signed_in.may_create())
+    assert outcome(await signed_in.adds(made)) == NOT_VERIFIED
     assert world.memory.passkeys == {}
+    _, authenticator = await owner_with_passkey(world)
+    owner = await at_code(world)
+    answer = replace(authenticator, **wrong).shows(await owner.challenged())
+    assert outcome(await owner.finishes(answer)) == NOT_VERIFIED
+    assert owner.holds == {"passkey"}
 
 
 async def test_a_tampered_signature_does_not_count(world: World) -> None:
     _, authenticator = await owner_with_passkey(world)
-    owner = Owner(world)
-    await owner.enters_code()
+    owner = await at_code(world)
     answer = authenticator.shows(await owner.challenged())
     data = bytearray(bytes_of(answer["response"]["authenticatorData"]))
     data[-1] += 1
     answer["response"]["authenticatorData"] = text_of(bytes(data))
-    assert told(await owner.finishes(answer)) == NOT_VERIFIED
+    assert outcome(await owner.finishes(answer)) == NOT_VERIFIED
 
 
 RUBBISH = {
@@ -153,21 +154,19 @@ async def test_rubbish_is_no_passkey_and_no_error(world: World, rubbish: bytes) 
     created = Authenticator(b"credential 2").creates(await owner.may_create())
     for name in created["response"]:
         broken = created | {"response": created["response"] | {name: text_of(rubbish)}}
-        assert told(await owner.adds(broken)) == NOT_VERIFIED
-    other = Owner(world)
-    await other.enters_code()
+        assert outcome(await owner.adds(broken)) == NOT_VERIFIED
+    other = await at_code(world)
     shown = authenticator.shows(await other.challenged())
     for name in shown["response"]:
         broken = shown | {"response": shown["response"] | {name: text_of(rubbish)}}
-        assert told(await other.finishes(broken)) == NOT_VERIFIED
+        assert outcome(await other.finishes(broken)) == NOT_VERIFIED
     assert len(world.memory.passkeys) == 1
 
 
 @pytest.mark.parametrize("form", ["tpm", "android-key", "android-safetynet", "apple", "fido-u2f", "unknown", "", 7])
 async def test_an_attestation_that_nobody_asked_for_is_refused(world: World, form: Any) -> None:
-    owner = Owner(world)
-    await owner.enters_code()
-    assert told(await owner.adds(Authenticator(attestation=form).creates(await owner.may_create()))) == NOT_VERIFIED
+    owner = await at_code(world)
+    assert outcome(await owner.adds(Authenticator(attestation=form).creates(await owner.may_create()))) == NOT_VERIFIED
 
 
 async def test_an_attestation_with_a_certificate_is_refused_even_if_it_is_valid(world: World) -> None:
@@ -181,7 +180,7 @@ async def test_an_attestation_with_a_certificate_is_refused_even_if_it_is_valid(
         expected_rp_id="catalog.test",
         expected_origin=BASE_URL,
     )
-    assert told(await owner.adds(authenticator.creates(options))) == NOT_VERIFIED
+    assert outcome(await owner.adds(authenticator.creates(options))) == NOT_VERIFIED
 
 
 async def test_a_key_that_verifies_nothing_is_refused(world: World) -> None:
@@ -191,21 +190,19 @@ async def test_a_key_that_verifies_nothing_is_refused(world: World) -> None:
         def public_key(self) -> dict[int, Any]:
             return {1: 2, 3: -7, -1: 1, -2: bytes(32), -3: bytes(31) + b"\x07"}
 
-    owner = Owner(world)
-    await owner.enters_code()
-    assert told(await owner.adds(OffTheCurve().creates(await owner.may_create()))) == NOT_VERIFIED
+    owner = await at_code(world)
+    assert outcome(await owner.adds(OffTheCurve().creates(await owner.may_create()))) == NOT_VERIFIED
 
 
 async def test_another_site_can_neither_start_nor_finish_nor_cancel(world: World) -> None:
     _, authenticator = await owner_with_passkey(world)
-    owner = Owner(world)
-    await owner.enters_code()
+    owner = await at_code(world)
     answer = authenticator.shows(await owner.challenged())
     cookies = {"Cookie": f"__Host-passkey={owner.cookies['passkey']}", "Sec-Fetch-Site": "cross-site"}
     body = json.dumps({"credential": answer}).encode()
     for method, path in (("POST", SECOND_STEP), ("POST", f"{SECOND_STEP}/complete"), ("DELETE", SECOND_STEP)):
         response = await world.client.request(method, path, headers=cookies, body=body)
-        assert told(response) == (403, "forbidden"), path
+        assert outcome(response) == (403, "forbidden"), path
     assert (await owner.finishes(answer)).status == 200
 
 
@@ -220,8 +217,7 @@ async def test_options_require_verification_and_ask_for_no_attestation(world: Wo
     assert options["authenticatorSelection"]["userVerification"] == "required"
     assert [bytes_of(each["id"]) for each in options["excludeCredentials"]] == [authenticator.credential_id]
     assert ANN.encode() not in bytes_of(options["user"]["id"])
-    other = Owner(world)
-    await other.enters_code()
+    other = await at_code(world)
     options = await other.challenged()
     assert (options["rpId"], options["userVerification"]) == ("catalog.test", "required")
     assert [bytes_of(each["id"]) for each in options["allowCredentials"]] == [authenticator.credential_id]
@@ -230,15 +226,13 @@ async def test_options_require_verification_and_ask_for_no_attestation(world: Wo
 async def test_an_account_is_one_user_to_authenticators(world: World) -> None:
     owner, _ = await owner_with_passkey(world)
     users = {(await owner.may_create())["user"]["id"] for _ in range(2)}
-    bob = Owner(world, BOB)
-    await bob.enters_code()
+    bob = await at_code(world, BOB)
     assert len(users) == 1
     assert (await bob.may_create())["user"]["id"] not in users
 
 
 async def test_the_list_has_the_names_and_what_the_session_may_do(world: World) -> None:
-    owner = Owner(world)
-    await owner.enters_code()
+    owner = await at_code(world)
     assert await owner.listed() == {"items": [], "mayAdd": True}
     passkey_id = await owner.registers(Authenticator(), "Laptop")
     added_ms = world.now_ms
@@ -258,8 +252,7 @@ NAMES = [("x", 200), ("x" * 60, 200), ("", 400), ("x" * 61, 400), ("a\nb", 400),
 
 @pytest.mark.parametrize(("name", "status"), NAMES)
 async def test_a_name_has_one_to_sixty_characters_on_a_line(world: World, name: str, status: int) -> None:
-    owner = Owner(world)
-    await owner.enters_code()
+    owner = await at_code(world)
     assert (await owner.adds(Authenticator().creates(await owner.may_create()), name)).status == status
 
 
@@ -267,8 +260,8 @@ async def test_nobody_touches_the_passkeys_of_another_account(world: World) -> N
     _, _ = await owner_with_passkey(world)
     [passkey_id] = world.memory.passkeys
     bob, _ = await owner_with_passkey(world, BOB, Authenticator(b"credential 2"))
-    assert told(await bob.removes(passkey_id)) == (404, "not_found")
-    assert told(await bob.call("PATCH", f"{PASSKEYS}/{passkey_id}", {"name": "Mine"})) == (404, "not_found")
+    assert outcome(await bob.removes(passkey_id)) == (404, "not_found")
+    assert outcome(await bob.call("PATCH", f"{PASSKEYS}/{passkey_id}", {"name": "Mine"})) == (404, "not_found")
     assert world.memory.passkeys[passkey_id].name == "Laptop"
 
 
@@ -276,7 +269,7 @@ async def test_there_are_no_passkeys_at_an_address_where_browsers_offer_none() -
     async with open_world(SERVER__BASE_URL="http://127.0.0.1:8080") as world:
         cookie = {"Cookie": f"session={world.session(ANN)}", "Sec-Fetch-Site": "same-origin"}
         response = await world.client.post(f"{PASSKEYS}/challenge", headers=cookie)
-        assert told(response) == (409, "invalid_state")
+        assert outcome(response) == (409, "invalid_state")
 
 
 @pytest.mark.parametrize(
@@ -303,10 +296,9 @@ def test_passkeys_belong_to_the_host_of_the_base_url(base_url: str, rp_id: str |
 async def test_with_the_setting_only_a_session_with_a_passkey_administers() -> None:
     async with open_world(ADMIN__REQUIRE_PASSKEY="true") as world:
         world.session(ANN, admin=True)
-        owner = Owner(world)
-        await owner.enters_code()
+        owner = await at_code(world)
         refused = await owner.call("GET", ADMINISTRATION)
-        assert told(refused) == (403, "forbidden")
+        assert outcome(refused) == (403, "forbidden")
         assert refused.json["hint"] == PASSKEYS
         assert "passkey" in refused.json["message"]
         authenticator = Authenticator()
@@ -318,14 +310,14 @@ async def test_with_the_setting_only_a_session_with_a_passkey_administers() -> N
         # Without any passkey, no session has one.
         assert (await owner.removes(passkey_id)).status == 200
         for browser in (owner, other):
-            assert told(await browser.call("GET", ADMINISTRATION)) == (403, "forbidden")
+            assert outcome(await browser.call("GET", ADMINISTRATION)) == (403, "forbidden")
 
 
 async def test_with_the_setting_others_are_no_administrators_either() -> None:
     async with open_world(ADMIN__REQUIRE_PASSKEY="true") as world:
         owner, _ = await owner_with_passkey(world)
         refused = await owner.call("GET", ADMINISTRATION)
-        assert told(refused) == (403, "forbidden")
+        assert outcome(refused) == (403, "forbidden")
         assert "hint" not in refused.json
 
 
@@ -333,8 +325,7 @@ async def test_with_the_setting_only_a_session_with_a_passkey_grants_the_rights_
     scoped, full, device = "/api/v1/sponsors/keys", "/api/v1/account/keys", "/api/v1/auth/device"
     async with open_world(ADMIN__REQUIRE_PASSKEY="true") as world:
         key = world.key(email=ANN, admin=True, expires_in_ms=DAY_MS)
-        owner = Owner(world)
-        await owner.enters_code()
+        owner = await at_code(world)
         administering = {"name": "Jobs", "scopes": [Scope.ADMIN_READ]}
         harmless = {"name": "Jobs", "scopes": [Scope.LIBRARY_READ]}
         started = (await world.client.post(device)).json
@@ -345,11 +336,11 @@ async def test_with_the_setting_only_a_session_with_a_passkey_grants_the_rights_
             (f"{device}/approval", approval),
         ]
         for path, body in asked:
-            assert told(await owner.call("POST", path, body)) == (403, "forbidden"), path
+            assert outcome(await owner.call("POST", path, body)) == (403, "forbidden"), path
         for path, body in ((scoped, harmless), (full, None)):
             assert (await owner.call("POST", path, body)).status == 200, path
         # A key passes no such rights on, whatever it holds.
-        assert told(await world.client.post(scoped, key, json=administering)) == (403, "forbidden")
+        assert outcome(await world.client.post(scoped, key, json=administering)) == (403, "forbidden")
         assert (await world.client.post(scoped, key, json=harmless)).status == 200
         await owner.registers(Authenticator())
         for path, body in asked:
@@ -361,5 +352,5 @@ async def test_a_code_is_still_needed_with_a_passkey(world: World) -> None:
     owner = Owner(world)
     assert (await owner.call("POST", SECOND_STEP)).status == 401
     response = await owner.call("POST", COMPLETE, {"email": ANN, "code": "000000"})
-    assert told(response) == (400, "invalid_code")
+    assert outcome(response) == (400, "invalid_code")
     assert owner.holds == set()

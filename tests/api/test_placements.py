@@ -27,12 +27,12 @@ def live(response: Response) -> list[str]:
 @pytest.fixture
 async def stocked(world: World) -> World:
     """Two slots: one booked this week and the week after, the other with a hold."""
-    await kept(world, slot(), slot("right-1", side=Side.RIGHT), booking("a"), booking("b", start=1))
-    await kept(world, hold("c", NOON_MS + 30 * MINUTE_MS, "right-1"))
+    await stored(world, slot(), slot("right-1", side=Side.RIGHT), booking("a"), booking("b", start=1))
+    await stored(world, hold("c", NOON_MS + 30 * MINUTE_MS, "right-1"))
     return world
 
 
-async def kept(world: World, *rows: Slot | Booking, silently: bool = False) -> None:
+async def stored(world: World, *rows: Slot | Booking, silently: bool = False) -> None:
     """Commit rows and refresh the node."""
     world.sponsorship_store.keep(*rows, silently=silently)
     await world.settled()
@@ -44,17 +44,10 @@ async def kept(world: World, *rows: Slot | Booking, silently: bool = False) -> N
 @pytest.mark.parametrize(
     ("query", "number"),
     [
-        ("", 0),
-        ("?weekStart", 0),
-        ("?weekStart=", 0),
-        ("?other=1", 0),
-        (f"?weekStart={week(0)}", 0),
-        (f"?weekStart={NOON_MS}", 0),
-        (f"?weekStart={week(1) - 1}", 0),
-        (f"?weekStart={week(1)}", 1),
+        *((query, 0) for query in ("", "?weekStart", "?weekStart=", "?other=1")),
+        *((f"?weekStart={start}", 0) for start in (week(0), NOON_MS, week(1) - 1)),
+        *((f"?weekStart={week(number)}", number) for number in (1, -1, 26)),
         (f"?weekStart=000{week(1)}", 1),
-        (f"?weekStart={week(-1)}", -1),
-        (f"?weekStart={week(26)}", 26),
         (f"?weekStart={week(27) - 1}", 26),
         (f"?%77eekStart={week(2)}", 2),
     ],
@@ -68,35 +61,25 @@ async def test_this_query_means_this_week(world: World, query: str, number: int)
 @pytest.mark.parametrize(
     "value",
     [
-        "0",
-        "-1",
-        str(week(-1) - 1),
-        str(week(27)),
-        str(NOON_MS // 1_000),
-        "253402300800000",
-        str(2**63),
-        "9" * 5_000,
-        f"{NOON_MS}.5",
-        f"%2B{NOON_MS}",
-        f"%20{NOON_MS}",
-        f"{NOON_MS}%00",
-        "%20",
-        "٣",
-        "true",
-        "2026-11-16",
+        *(
+            "0",
+            "-1",
+            str(week(-1) - 1),
+            str(week(27)),
+            str(NOON_MS // 1_000),
+            "253402300800000",
+            str(2**63),
+            "9" * 5_000,
+        ),
+        *(f"{NOON_MS}.5", f"%2B{NOON_MS}", f"%20{NOON_MS}", f"{NOON_MS}%00", "%20", "٣", "true", "2026-11-16"),
+        *(f"{NOON_MS}&weekStart={NOON_MS}", "&weekStart="),
     ],
+    ids=lambda value: value[:20],
 )
 async def test_any_other_week_is_refused(world: World, value: str) -> None:
     response = await world.client.get(f"{INVENTORY}?weekStart={value}")
     assert response.words == "400 invalid_request"
     assert "weekStart: " in response.json["message"]
-
-
-@pytest.mark.parametrize("query", [f"weekStart={NOON_MS}&weekStart={NOON_MS}", "weekStart=&weekStart="])
-async def test_a_week_that_stands_twice_is_refused(world: World, query: str) -> None:
-    response = await world.client.get(f"{INVENTORY}?{query}")
-    assert response.words == "400 invalid_request"
-    assert "weekStart" in response.json["message"]
 
 
 async def test_the_horizon_comes_from_the_configuration() -> None:
@@ -133,22 +116,12 @@ async def test_the_billing_mode_comes_from_the_configuration(world: World) -> No
 async def test_placements_are_those_that_are_live(stocked: World) -> None:
     response = await stocked.client.get(PLACEMENTS)
     assert live(response) == ["a"]
-    assert response.json["placements"][0].keys() == {
-        "headline",
-        "body",
-        "cta",
-        "targetUrl",
-        "logoText",
-        "bookingId",
-        "sponsorName",
-        "side",
-        "demo",
-        "slotId",
-    }
+    creative = {"headline", "body", "cta", "targetUrl", "logoText"}
+    assert response.json["placements"][0].keys() == creative | {"bookingId", "sponsorName", "side", "demo", "slotId"}
 
 
 async def test_a_change_is_seen_at_once(stocked: World) -> None:
-    await kept(stocked, booking("a", status=BookingStatus.REFUNDING), booking("d", "right-1"))
+    await stored(stocked, booking("a", status=BookingStatus.REFUNDING), booking("d", "right-1"))
     assert live(await stocked.client.get(PLACEMENTS)) == ["d"]
     assert free(await stocked.client.get(INVENTORY)) == ["left-1"]
 

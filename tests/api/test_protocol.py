@@ -7,8 +7,10 @@ import pytest
 
 from actors.values import Tier
 from service.http.asgi import Message
+from service.http.header_lists import MOST_MEMBERS
 from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE, cookie
+from tests.api.test_lane import scope_of
 from tests.api.world import World
 from tests.contract import CONTRACT, PERSON, Row
 
@@ -24,6 +26,21 @@ PATHS = {row.target.partition("?")[0]: _methods(row.path) for row in CONTRACT.va
 """A path of each operation, with its methods."""
 CROSS_SITE = {row.target: row.method for row in CONTRACT.values() if row.cors}
 """Paths with CORS, and their methods."""
+
+PUBLISHED = (
+    "/openapi.json",
+    "/llms.txt",
+    "/robots.txt",
+    "/sitemap.xml",
+    "/sitemap-pages.xml",
+    "/embed.js",
+    "/favicon.ico",
+    "/static/style.css",
+    "/.well-known/api-catalog",
+    "/.well-known/oauth-authorization-server",
+    "/.well-known/security.txt",
+)
+"""Documents for pages of other sites. The last one is 404 without a contact."""
 READ = [path for path, method in CROSS_SITE.items() if method == "GET"]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "X" * 40)
 
@@ -105,30 +122,24 @@ async def test_head_counts_as_get_does(world: World) -> None:
 # Paths.
 
 
+BELOW_LIST = ("/case-04/", "//case-04", "/..", "/case%2F04", "/CASE-04", "/case-04%00", "/%FF%FE", "/%E2%82%AC")
+
+
 @pytest.mark.parametrize(
     "target",
     [
-        "/nowhere",
-        "/api",
-        "/api/v2/usage",
-        "/api/v1/usage/",
-        "/api/v1/usecases/case-04/",
-        "/api/v1/usecases//case-04",
-        "//api/v1/usecases",
-        "/api/v1/usecases/..",
-        "/API/v1/usage",
-        "/api/v1/usage;x=1",
-        "/api/v1/usage%3Fq=1",
-        "/api/v1/usecases/case%2F04",
-        "/api/v1/usecases/CASE-04",
-        "/api/v1/usecases/case-04%00",
-        "/api/v1/usecases/%FF%FE",
-        "/api/v1/usecases/%E2%82%AC",
-        "/api/v1/usecases/%0d%0aSet-Cookie:%20a=b",
-        "/api/v1/usecases/" + "a" * 8_000,
-        "//metrics",
-        "*",
-        "/%",
+        *(
+            "/nowhere",
+            "/api",
+            "/api/v2/usage",
+            "/api/v1/usage/",
+            "//api/v1/usecases",
+            "/API/v1/usage",
+            "//metrics",
+            "*",
+        ),
+        *("/api/v1/usage;x=1", "/api/v1/usage%3Fq=1", "/%", "/api/v1/usecases/%0d%0aSet-Cookie:%20a=b"),
+        *(f"/api/v1/usecases{end}" for end in (*BELOW_LIST, "/" + "a" * 8_000)),
     ],
 )
 async def test_a_path_that_is_none_is_404_in_json(world: World, target: str) -> None:
@@ -188,52 +199,63 @@ async def test_a_query_that_is_not_percent_encoded_is_read_as_utf_8(world: World
 
 
 @pytest.mark.parametrize("path", CROSS_SITE)
-async def test_any_site_may_call_these_without_credentials(world: World, path: str) -> None:
+async def test_any_site_may_call_these_without_credentials_and_read_refusals(world: World, path: str) -> None:
     response = await world.client.request(CROSS_SITE[path], path, headers={"Origin": "https://elsewhere.example"})
     assert response.status == (200 if path in READ else 400)
-    assert response.header("access-control-allow-origin") == "*"
-    exposed = (response.header("access-control-expose-headers") or "").lower().split(", ")
-    told = {
-        "etag",
-        "link",
-        "ratelimit",
-        "ratelimit-policy",
-        "retry-after",
-        "x-event-dropped",
-        "x-request-id",
-        "x-search-relaxed",
-    }
-    assert set(exposed) == told
-
-
-@pytest.mark.parametrize("path", CROSS_SITE)
-async def test_refusals_of_these_can_be_read_from_any_site(world: World, path: str) -> None:
     for key in ("not-a-key", world.key(expires_in_ms=-1), world.key(used=1_000)):
-        response = await world.client.request(
+        refused = await world.client.request(
             CROSS_SITE[path], path, key, headers={"Origin": "https://elsewhere.example"}
         )
-        assert response.status in (401, 403)
-        assert response.header("access-control-allow-origin") == "*"
+        assert refused.status in (401, 403)
+        assert refused.header("access-control-allow-origin") == "*", "a page can read why"
+    assert response.header("access-control-allow-origin") == "*"
+    exposed = (response.header("access-control-expose-headers") or "").lower().split(", ")
+    limits = {"ratelimit", "ratelimit-policy", "retry-after"}
+    assert set(exposed) == {"etag", "link", "x-event-dropped", "x-request-id", "x-search-relaxed"} | limits
 
 
-@pytest.mark.parametrize("path", CROSS_SITE)
-async def test_a_preflight_of_these_is_allowed_for_a_day(world: World, path: str) -> None:
-    headers = {
-        "Origin": "https://elsewhere.example",
-        "Access-Control-Request-Method": CROSS_SITE[path],
-        "Access-Control-Request-Headers": "authorization, content-type",
-    }
+TRACING = "baggage, sentry-trace,traceparent , X-Datadog-Origin,x-b3-traceid,newrelic,x-requested-with,b3"
+
+
+@pytest.mark.parametrize("path", [*CROSS_SITE, *PUBLISHED])
+async def test_a_preflight_of_these_is_allowed_for_a_day_with_any_header(world: World, path: str) -> None:
+    asked = f"{TRACING}, no name, {'x' * 101}, \xe9, ,,"
+    method = CROSS_SITE.get(path, "GET, HEAD")
+    headers = {"Origin": "https://elsewhere.example", "Access-Control-Request-Headers": asked}
     response = await world.client.request("OPTIONS", path, headers=headers)
     assert response.status == 204
     assert response.header("access-control-allow-origin") == "*"
-    assert response.header("access-control-allow-methods") == CROSS_SITE[path]
+    assert response.header("access-control-allow-methods") == method
     allowed = (response.header("access-control-allow-headers") or "").split(", ")
-    assert {"authorization", "content-type"} <= set(allowed)
+    wanted = [name.strip().lower() for name in TRACING.split(",")]
+    assert allowed == ["authorization", "content-type", "if-none-match", "x-request-id", *wanted]
     assert response.header("access-control-max-age") == "86400"
+    assert response.header("vary") == "Access-Control-Request-Headers"
+
+
+async def test_a_preflight_allows_no_more_headers_than_a_list_may_have(world: World) -> None:
+    headers = {"Access-Control-Request-Headers": ",".join(f"x-{number}" for number in range(2_000))}
+    response = await world.client.request("OPTIONS", "/api/v1/bots", headers=headers)
+    assert len((response.header("access-control-allow-headers") or "").split(", ")) == 4 + MOST_MEMBERS
+
+
+@pytest.mark.parametrize("path", [*CROSS_SITE, *PUBLISHED])
+async def test_an_isolated_page_of_any_site_loads_these_whatever_the_answer(world: World, path: str) -> None:
+    method = CROSS_SITE.get(path, "GET")
+    first = await world.client.request(method, path)
+    known = await world.client.request(method, path, headers={"If-None-Match": first.header("etag") or '"none"'})
+    refused = await world.client.request(method, path, "not-a-key")
+    for response in (first, known, refused):
+        assert response.header("cross-origin-resource-policy") == "cross-origin"
+        assert response.header("access-control-allow-origin") == "*"
+    if path in PUBLISHED:
+        refused = await world.client.post(path)
+        assert refused.status == 405
+        assert refused.header("access-control-allow-origin") == "*"
 
 
 async def test_no_other_address_can_be_read_from_another_site(world: World) -> None:
-    pages = ("/", "/docs", "/openapi.json", "/metrics", "/claim", "/dev/outbox", "/nowhere")
+    pages = ("/", "/docs", "/metrics", "/claim", "/dev/outbox", "/nowhere", "/embed", "/llms.txt/", "/embed.jsx")
     for path in (*PATHS, *pages):
         for method in ("GET", "POST", "OPTIONS"):
             response = await world.client.request(
@@ -275,20 +297,6 @@ async def test_a_websocket_is_refused(world: World) -> None:
     async def send(message: Message) -> None:
         sent.append(message["type"])
 
-    scope = {
-        "type": "websocket",
-        "path": "/api/v1/usecases",
-        "raw_path": b"/api/v1/usecases",
-        "root_path": "",
-        "scheme": "ws",
-        "query_string": b"",
-        "headers": [(b"host", b"catalog.test")],
-        "http_version": "1.1",
-        "client": ("203.0.113.7", 1),
-        "server": ("catalog.test", 80),
-        "subprotocols": [],
-        "extensions": {},
-        "asgi": {"version": "3.0"},
-    }
-    await world.client.app(scope, receive, send)
+    own = {"type": "websocket", "scheme": "ws", "subprotocols": [], "extensions": {}}
+    await world.client.app(scope_of("listUseCases") | own, receive, send)
     assert sent == ["websocket.close"]

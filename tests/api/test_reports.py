@@ -12,21 +12,13 @@ from actors.bookings.records import BookingStatus
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.times import WEEK_MS
 from service.schemas.reports import MOST_ROWS
-from tests.api.sponsors import API, NEXT_WEEK, THIS_WEEK, Person, add_slot, sponsor
+from tests.api.sponsors import API, NEXT_WEEK, THIS_WEEK, Person, sponsor
 from tests.api.world import NOON_MS, World, away
 from tests.snapshots.rows import booking, slot, week
 
 TODAY = day_of(NOON_MS)
 REPORT = f"{API}/delivery"
 CARD = f"{API}/rate-card"
-
-
-async def paid(world: World, person: Person, slot_id: str, at: int = THIS_WEEK, campaign: str = "") -> str:
-    """A paid booking of a campaign, which is created by default."""
-    add_slot(world, slot_id, name=f"Slot {slot_id}")
-    shown = await person.booking(campaign or await person.campaign(), slot_id, at)
-    await person.pay(shown["id"])
-    return str(shown["id"])
 
 
 async def reported(person: Person, query: str = "") -> Any:
@@ -42,8 +34,19 @@ async def person(world: World) -> Person:
     return made
 
 
+async def test_a_file_for_a_browser_session_begins_with_a_byte_order_mark_and_one_for_a_key_does_not(
+    world: World,
+) -> None:
+    person = sponsor(world)
+    cookie = {"Cookie": f"__Host-session={world.session('sponsor@example.com')}"}
+    by_browser = await world.client.get(f"{REPORT}?format=csv", headers=cookie)
+    by_key = await person.get(f"{REPORT}?format=csv")
+    assert by_browser.body == b"\xef\xbb\xbf" + by_key.body
+    assert (await world.client.get(REPORT, headers=cookie)).json == (await person.get(REPORT)).json
+
+
 async def test_a_booking_is_a_file_of_its_days(world: World, person: Person) -> None:
-    booking_id = await paid(world, person, "left-top")
+    booking_id = await person.buys(week=THIS_WEEK)
     world.memory.delivery_days[booking_id, TODAY - 1] = (1_000, 21)
     answer = await person.get(f"{API}/bookings/{booking_id}/delivery?format=csv")
     assert (
@@ -57,9 +60,10 @@ async def test_a_booking_is_a_file_of_its_days(world: World, person: Person) -> 
 
 
 async def test_a_report_has_each_booking_and_day_and_sums_by_campaign_and_slot(world: World, person: Person) -> None:
-    first = await paid(world, person, "left-top")
+    first = await person.buys(week=THIS_WEEK)
     campaign = world.memory.bookings[first].campaign_id
-    second = await paid(world, person, "left-two", campaign=campaign)
+    world.clock.at_ms += 1
+    second = await person.buys("left-two", THIS_WEEK, campaign)
     world.memory.delivery_days[first, TODAY] = (100, 1)
     world.memory.delivery_days[second, TODAY] = (200, 5)
     world.memory.delivery_days[first, TODAY - 40] = (9, 9)
@@ -93,7 +97,7 @@ async def test_a_report_has_each_booking_and_day_and_sums_by_campaign_and_slot(w
 
 
 async def test_days_are_dates_or_times_of_a_day_in_utc(world: World, person: Person) -> None:
-    await paid(world, person, "left-top")
+    await person.buys(week=THIS_WEEK)
     for first, last in (("2026-11-17", "2026-11-17"), (str((TODAY - 1) * DAY_MS), str(TODAY * DAY_MS - 1))):
         report = await reported(person, f"from={first}&to={last}")
         assert [row["date"] for row in report["items"]] == ["2026-11-17"]
@@ -131,7 +135,7 @@ async def test_the_longest_range_is_a_leap_year(person: Person) -> None:
 
 
 async def test_others_see_nothing_of_it(world: World, person: Person) -> None:
-    booking_id = await paid(world, person, "left-top")
+    booking_id = await person.buys(week=THIS_WEEK)
     other = sponsor(world, "other@example.com")
     assert (await other.get(f"{API}/bookings/{booking_id}/delivery?format=csv")).words == "404 not_found"
     assert (await reported(other))["items"] == []
@@ -139,7 +143,7 @@ async def test_others_see_nothing_of_it(world: World, person: Person) -> None:
 
 
 async def test_a_long_report_is_a_file_and_not_json(world: World, person: Person) -> None:
-    booking_id = await paid(world, person, "left-top")
+    booking_id = await person.buys(week=THIS_WEEK)
     row = world.memory.bookings[booking_id]
     for number in range(MOST_ROWS // 3):
         copy = replace(row, id=f"bok_{number:05}", created_ms=row.created_ms + number // 7)
@@ -157,14 +161,8 @@ async def test_a_long_report_is_a_file_and_not_json(world: World, person: Person
 
 async def test_the_rate_card_says_what_slots_cost_and_when_they_are_free(world: World) -> None:
     ended = slot("left-4", offer_ends_ms=NOON_MS)
-    offers = (
-        slot("left-1"),
-        slot("left-2", weeks=2),
-        slot("left-3", coming_soon=True),
-        ended,
-        slot("left-5", active=False),
-    )
-    world.sponsorship_store.keep(*offers, booking("a", start=1))
+    offers = (slot("left-1"), slot("left-2", weeks=2), slot("left-3", coming_soon=True), slot("left-5", active=False))
+    world.sponsorship_store.keep(*offers, ended, booking("a", start=1))
     await world.settled()
     answer = await world.client.get(CARD)
     assert answer.header("cache-control") == "public, max-age=15"

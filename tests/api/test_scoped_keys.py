@@ -11,7 +11,7 @@ from tests.api.asgi import Response
 from tests.api.world import World
 
 KEYS = "/api/v1/sponsors/keys"
-ANN, BOB, CARL = "ann@example.com", "bob@example.com", "carl@example.com"
+ANN, BOB = "ann@example.com", "bob@example.com"
 
 
 @pytest.fixture

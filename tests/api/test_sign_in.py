@@ -80,14 +80,6 @@ async def test_who_has_an_account_gets_into_it(world: World) -> None:
     assert (usage.json["tenantId"], usage.json["status"]) == (tenant_id, "upgraded")
 
 
-async def test_the_cookie_is_of_this_host_alone_and_for_no_script(world: World, browser: Browser) -> None:
-    await start(browser)
-    header = (await complete(browser, await world.emailed_code(ANN))).header("set-cookie") or ""
-    value, *attributes = header.split("; ")
-    assert re.fullmatch(r"__Host-session=sst_[0-9A-Za-z]{43}", value)
-    assert sorted(attributes) == ["HttpOnly", "Max-Age=2592000", "Path=/", "SameSite=Lax", "Secure"]
-
-
 @pytest.mark.parametrize(
     ("base_url", "keeping"),
     [
@@ -152,15 +144,6 @@ async def test_no_other_site_signs_a_browser_in(world: World, browser: Browser) 
     assert (await world.client.post(COMPLETE, headers=ours, json=body)).words == "200"
 
 
-async def test_an_address_asks_for_twelve_codes_and_tries_sixty_an_hour(world: World, browser: Browser) -> None:
-    starts = [(await start(browser, f"person{number}@example.com")).status for number in range(13)]
-    assert starts == [200] * 12 + [429]
-    tries = [(await complete(browser, "123456", f"p{number}@example.com")).status for number in range(61)]
-    assert tries == [400] * 60 + [429]
-    browser.address = "198.51.100.1"
-    assert (await start(browser)).status == 200
-
-
 @pytest.mark.parametrize(
     "body", [{}, {"email": ANN}, {"email": "ann", "code": "123456"}, {"email": ANN, "code": 123456}]
 )
@@ -168,9 +151,14 @@ async def test_a_body_that_is_none_is_400(world: World, body: object) -> None:
     assert (await Browser(world.client).post(COMPLETE, body)).words == "400 invalid_request"
 
 
-async def test_spaces_around_a_code_are_forgiven(world: World, browser: Browser) -> None:
+async def test_a_code_is_read_as_people_paste_it_and_one_that_is_none_costs_no_attempt(
+    world: World, browser: Browser
+) -> None:
     await start(browser)
-    assert (await complete(browser, f" {await world.emailed_code(ANN)}\n")).words == "200"
+    code = await world.emailed_code(ANN)
+    for malformed in 3 * (code[:5], f"{code}0", "abcdef"):
+        assert (await complete(browser, malformed)).words == "400 invalid_code"
+    assert (await complete(browser, f" {code[:3]}-{code[3:]}\n")).words == "200"
 
 
 async def test_without_its_database_nobody_is_signed_in_and_no_cookie_is_given(world: World, browser: Browser) -> None:

@@ -1,6 +1,7 @@
 """Lists as CSV: the encoding, and streams over both versions of HTTP to clients that stay, leave or read slowly."""
 
 import csv
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,7 +21,19 @@ from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations import OPERATIONS
 from service.api.policy import Access
-from service.api.spreadsheets import FORMULA_STARTS, PAGE_ROWS, PIECE_BYTES, Cell, Spreadsheet, csv_answer, csv_of
+from service.api.spreadsheets import (
+    BOM,
+    FORMULA_STARTS,
+    PAGE_ROWS,
+    PIECE_BYTES,
+    SIGNS,
+    UNSEEN,
+    Cell,
+    Spreadsheet,
+    csv_answer,
+    csv_of,
+    for_people,
+)
 from service.web.app import build_app
 from tests.api.asgi import Client
 from tests.api.world import DESCRIBED, World
@@ -125,17 +138,59 @@ def test_text_that_looks_like_a_formula_is_text(start: str) -> None:
     assert cell == f"'{start}1+1"
 
 
+@pytest.mark.parametrize("count", [1, PAGE_ROWS + 1])
+async def test_a_file_that_a_browser_saves_says_that_it_is_utf_8(count: int) -> None:
+    rows = Rows(count)
+    saved = for_people(await Spreadsheet(["number", "name"], rows.fetch, _itself, _cells, 5.0).answer("numbers.csv"))
+    pieces = [] if saved.pieces is None else [piece async for piece in saved.pieces]
+    assert saved.body + b"".join(pieces) == BOM + rows.content
+
+
 def test_a_negative_number_is_a_number() -> None:
     assert csv_of([(-5, -0.25, "-5")]) == b"-5,-0.25,'-5\r\n"
 
 
-@given(st.lists(st.lists(st.text(st.characters(codec="utf-8")), min_size=2, max_size=3)))
-def test_every_text_is_read_back_with_at_most_an_apostrophe_more(rows: list[list[str]]) -> None:
-    read = list(csv.reader(StringIO(csv_of(rows).decode(), newline="")))
-    assert [[cell.removeprefix("'") for cell in row] for row in read] == [
-        [cell.removeprefix("'") for cell in row] for row in rows
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("x;=1+2;y", "x;'=1+2;y"),
+        ("x\t=1+2", "x\t'=1+2"),
+        ("x|@sum(a1)", "x|'@sum(a1)"),
+        ("x,+1", "x,'+1"),
+        ('x; "=1+2"', "x;' '\"=1+2\""),
+        ("x\n=1+2", "x\n'=1+2"),
+        ("x;＝1+2", "x;'＝1+2"),
+        ("x =1+2", "x '=1+2"),
+        (" =1+2", "' '=1+2"),
+        ('"=1+2', "'\"=1+2"),
+        ("a - b + c, d = e: f@example.com; C++", "a - b + c, d = e: f@example.com; C++"),
+        ("Jane's Tools; 1-2|3", "Jane's Tools; 1-2|3"),
+    ],
+)
+def test_text_is_no_formula_whatever_separates_cells(text: str, cell: str) -> None:
+    [[read]] = csv.reader(StringIO(csv_of([(text,)]).decode(), newline=""))
+    assert read == cell
+
+
+SPLIT = {each: rf"[\r\n{each}]" for each in (";", ",", "|", "\t", " ")}
+FORMULA = {each: rf"{UNSEEN}[{re.escape(SIGNS)}]" + (r"\S" if each == " " else "") for each in SPLIT}
+
+
+@given(
+    st.lists(
+        st.lists(st.text(st.characters(codec="utf-8") | st.sampled_from('=+-@＝;|\t\r\n ,"x')), min_size=2, max_size=3)
+    )
+)
+def test_every_text_is_read_back_with_apostrophes_more(rows: list[list[str]]) -> None:
+    file = csv_of(rows).decode()
+    read = list(csv.reader(StringIO(file, newline="")))
+    assert [[cell.replace("'", "") for cell in row] for row in read] == [
+        [cell.replace("'", "") for cell in row] for row in rows
     ]
     assert not any(cell.startswith(FORMULA_STARTS) for row in read for cell in row)
+    for separator, ends in SPLIT.items():
+        found = [cell for cell in re.split(ends, file) if re.match(FORMULA[separator], cell)]
+        assert not found, (separator, found)
 
 
 def test_a_few_rows_are_a_whole_answer() -> None:

@@ -11,7 +11,7 @@ from service.api.operations import OPERATIONS
 from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.devices import decided, polled, started
-from tests.api.sponsors import API, THIS_WEEK, Person, add_slot, administrator, changes, sponsor
+from tests.api.sponsors import ADMIN, API, THIS_WEEK, Person, add_slot, administrator, changes, sponsor
 from tests.api.world import World, open_world
 from tests.contract import CACHED, CONTRACT, PERSON, Row
 from tests.web.visitors import Seen, Visitor
@@ -85,22 +85,12 @@ async def test_another_node_refuses_a_key_that_it_knows_from_the_next_request_on
         assert (await there.client.get(f"{API}/me", person.key)).status == 200
 
 
-async def _shown(world: World) -> tuple[Person, str]:
-    """A sponsor with a placement that is on the air."""
-    admin, person = administrator(world), sponsor(world)
-    add_slot(world)
-    await person.profile()
-    campaign = await person.campaign()
-    booking = (await person.booking(campaign, week=THIS_WEEK))["id"]
-    await person.pay(booking)
-    await admin.post(f"/api/v1/admin/sponsorships/campaigns/{campaign}/review", {"decision": "approve"})
-    await world.settled()
-    return person, booking
-
-
 async def test_placements_stop_and_their_events_are_inactive_until_the_account_is_restored(world: World) -> None:
-    _, booking = await _shown(world)
-    admin = Person(world, world.key_of(BOSS))
+    admin = administrator(world)
+    booking = await sponsor(world).buys(week=THIS_WEEK)
+    campaign = world.memory.bookings[booking].campaign_id
+    await admin.post(f"{ADMIN}/campaigns/{campaign}/review", {"decision": "approve"})
+    await world.settled()
 
     async def placements() -> list[str]:
         listed = (await world.client.get(f"{API}/placements")).json["placements"]
@@ -211,18 +201,12 @@ async def test_all_weeks_of_an_account_are_refunded_in_bounded_steps_and_once(wo
     campaign = await person.campaign()
     bookings = []
     for number in range(27):
-        add_slot(world, f"left-{number}")
-        world.clock.at_ms += 24 * 3_600_000 if number in (15,) else 0
-        booking = (await person.booking(campaign, f"left-{number}"))["id"]
-        await person.pay(booking)
-        bookings.append(booking)
-    ordered = []
-    for _ in range(3):
-        answer = await admin.post(f"{ACCOUNTS}/{id_of(world)}/refund")
-        ordered.append(
-            (answer.json["ordered"], answer.json["hasMore"], [s["amountCents"] for s in answer.json["sums"]])
-        )
-    assert ordered == [(25, True, [25 * 12_000]), (2, False, [2 * 12_000]), (0, False, [])]
+        world.clock.at_ms += 24 * 3_600_000 if number == 15 else 0
+        bookings.append(await person.buys(f"left-{number}", campaign=campaign))
+    for ordered, more in ((25, True), (2, False), (0, False)):
+        answer = (await admin.post(f"{ACCOUNTS}/{id_of(world)}/refund")).json
+        assert (answer["ordered"], answer["hasMore"]) == (ordered, more)
+        assert [each["amountCents"] for each in answer["sums"]] == [ordered * 12_000] * bool(ordered)
     await world.settled()
     assert {world.memory.bookings[booking].status for booking in bookings} == {"refunded"}
     assert changes(world).count(("key", "booking.refund_ordered")) == 27
@@ -231,11 +215,8 @@ async def test_all_weeks_of_an_account_are_refunded_in_bounded_steps_and_once(wo
 
 
 async def test_what_was_refunded_by_hand_is_not_summed_up_again(world: World) -> None:
-    admin, person = administrator(world), sponsor(world)
-    await person.profile()
-    add_slot(world, "left-1")
-    booking = (await person.booking(await person.campaign(), "left-1"))["id"]
-    await person.pay(booking)
+    admin = administrator(world)
+    booking = await sponsor(world).buys()
     world.memory.bookings[booking] = replace(world.memory.bookings[booking], refunded_cents=5_000)
     answer = await admin.post(f"{ACCOUNTS}/{id_of(world)}/refund")
     assert answer.json["sums"] == [{"currency": "usd", "mode": "test", "bookings": 1, "amountCents": 7_000}]

@@ -4,16 +4,19 @@
 """
 
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterable
 from itertools import chain
 
 import pytest
 from ada_url import URL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
+from idna.idnadata import codepoint_classes
+from pydantic import TypeAdapter, ValidationError
 
-from service.schemas.urls import SponsorUrl, Url, public_address, web_address
+from service.schemas.keys import NO_ADDRESS, Email
+from service.schemas.urls import NEWER, SponsorUrl, Url, public_address, web_address
 from tests.api.hostile_urls import HARMLESS, HOSTILE, LOCAL
 from tests.slow import shortened
 
@@ -54,6 +57,36 @@ def means_one_thing(url: str, normal: str) -> None:
 def test_hostile_addresses_are_refused(kind: type[str], trick: str, urls: tuple[str, ...]) -> None:
     assert [ascii(url) for url in urls if passes(GATES[kind], url)] == []
     assert [ascii(url) for url in urls if passes(TypeAdapter(kind).validate_python, url)] == []
+
+
+NEW_LETTERS = (
+    *("\u088f", "\u0c5c", "\ua7cb", "\ua7db", "\U00010d4a", "\U00011f04", "\U0001df95", "\U0001e030"),
+    *("\U0002ebf0", "\U00031350"),
+)
+"""Letters that some supported Python knows and another does not."""
+
+
+@pytest.mark.parametrize("letter", NEW_LETTERS, ids=ascii)
+def test_hosts_have_only_letters_that_every_python_knows(letter: str) -> None:
+    for label in (letter, f"a{letter}", f"A{letter}", f"xn--{letter.encode('punycode').decode()}"):
+        assert not passes(web_address, f"https://{label}.example.com/")
+        with pytest.raises(ValidationError, match=NO_ADDRESS):
+            TypeAdapter(Email).validate_python(f"you@{label}.example.com")
+
+
+def test_the_table_of_new_letters_has_those_that_the_oldest_python_does_not_know() -> None:
+    unknown = (code for ranges in codepoint_classes.values() for code in _codes(ranges) if _is_unknown(chr(code)))
+    assert [hex(code) for code in unknown if not NEWER.search(chr(code))] == []
+    assert not any(passes(web_address, f"https://example.com/{chr(code)}") for code in (0x0378, 0xE000, 0x3FFFF))
+
+
+def _codes(ranges: Iterable[int]) -> Iterable[int]:
+    """The code points of ranges as `idna` packs them."""
+    return chain.from_iterable(range(each >> 32, each & 0xFFFFFFFF) for each in ranges)
+
+
+def _is_unknown(letter: str) -> bool:
+    return unicodedata.category(letter) == "Cn"
 
 
 def passes(gate: Callable[[str], str], url: str) -> bool:

@@ -127,7 +127,7 @@ def taken_along(admin: Person, place: Path) -> list[dict[str, str]]:
     with admin.page.expect_download() as download:
         admin.follows("Download CSV")
     download.value.save_as(place / "list.csv")
-    with (place / "list.csv").open(newline="") as file:
+    with (place / "list.csv").open(newline="", encoding="utf-8-sig") as file:
         return list(csv.DictReader(file))
 
 

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit
 
 import pytest
@@ -14,6 +13,7 @@ from service.web.pages.table import PAGES
 from tests.acceptance.processes import Service
 from tests.browser.conftest import ADMIN
 from tests.browser.people import Person
+from tests.web.markup import Markup
 
 KINDS = {"visitor": None, "sponsor": "demo-sponsor@example.com", "administrator": ADMIN}
 
@@ -48,35 +48,6 @@ NO_WAY_ON = {"/dev/outbox/{id}": "a mail as it is read, with the links of the ma
 PATTERNS = {page.path: re.compile(re.sub(r"{\w+}", "[^/]+", page.path)) for page in PAGES}
 
 
-class Links(HTMLParser):
-    """The links and ids of a page, and whether its main part has a link, a button, or a field."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.ids: set[str] = set()
-        self.goes_on = False
-        self._inside = ""
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        self.ids.add(values.get("id") or "")
-        if tag in ("main", "nav"):
-            self._inside = tag
-        if tag in ("a", "button") and self._inside == "main":
-            self.goes_on = True
-        # The outbox links to what mails are about, which only their readers may see.
-        if tag == "a" and values.get("href") and values.get("rel") != "nofollow":
-            self.links.append(str(values["href"]))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "nav":
-            self._inside = "main"
-        elif tag == "main":
-            self._inside = ""
-
-
 def kind_of(address: str) -> str:
     """The common part of addresses that show the same page with other content."""
     parts = urlsplit(re.sub(r"^/docs/\w+", "/docs/#", address))
@@ -99,10 +70,13 @@ def crawl(person: Person) -> Iterator[tuple[str, str]]:
             continue
         if "text/html" not in answer.headers["content-type"]:
             continue
-        page = Links(answer.text())
-        goes_on = page.goes_on or kind_of(address).partition("?")[0] in NO_WAY_ON
+        page = Markup(answer.text())
+        onward = [each for each in page.all("a", "button") if "main" in each.above and "nav" not in each.above]
+        goes_on = onward or kind_of(address).partition("?")[0] in NO_WAY_ON
         yield urlsplit(answer.url).path, "" if goes_on else f"{address} has no way on"
-        for link in page.links:
+        # The outbox links to what mails are about, which only their readers may see.
+        links = [each["href"] for each in page.all("a") if each.get("href") and each.get("rel") != "nofollow"]
+        for link in links:
             to, _, fragment = urljoin(answer.url, link).partition("#")
             if not to.startswith(f"{base}/"):
                 continue

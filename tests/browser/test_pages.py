@@ -52,8 +52,7 @@ def found(node: Service, people: dict[str, Person]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "look",
-    [pytest.param(each, id=each.name, marks=[smoke] if each.name in SEEN_BY_DEFAULT else []) for each in LOOKS],
+    "look", [pytest.param(each, id=each.name, marks=[smoke] if each.name in SEEN_BY_DEFAULT else []) for each in LOOKS]
 )
 def test_a_page_opens_without_a_fault_and_fits(people: dict[str, Person], found: dict[str, str], look: Look) -> None:
     person, address = people[lookers(look)[0]], address_of(look, found)

@@ -39,24 +39,3 @@ def test_a_site_owner_goes_from_the_front_page_to_a_counted_impression(
     visitor.filled()
     assert visitor.page.get_by_role("list", name="Anzeige").get_by_role("listitem").count() == 1
     until(lambda: counts(node, shown) == (seen + 1, clicks))
-
-
-def test_the_copy_button_copies_the_lines_and_says_so(node: Service, meet: Meet) -> None:
-    owner = meet(permissions=["clipboard-read", "clipboard-write"])
-    owner.opens("/embed")
-    owner.presses("Copy Lines for the page")
-    expect(owner.page.get_by_role("button", name="Copied Lines for the page")).to_be_visible()
-    copied = owner.page.evaluate("navigator.clipboard.readText()")
-    assert copied == f'<div data-placements="left"></div>\n<script async src="{node.url}/embed.js"></script>'
-
-
-def test_the_preview_counts_nothing(node: Service, meet: Meet) -> None:
-    owner = meet()
-    sent: list[str] = []
-    owner.context.on("request", lambda request: sent.append(request.url))
-    owner.opens("/embed")
-    owner.page.get_by_role("listitem").first.wait_for()
-    owner.page.clock.install()
-    owner.page.locator(".preview").scroll_into_view_if_needed()
-    owner.page.clock.run_for(5_000)
-    assert [url for url in sent if url.endswith("/events")] == []

@@ -122,7 +122,7 @@ def reads_the_report(sponsor: Person, booking: str, place: Path) -> None:
     with sponsor.page.expect_download() as download:
         sponsor.follows("Download CSV")
     download.value.save_as(place / "delivery.csv")
-    with (place / "delivery.csv").open(newline="") as file:
+    with (place / "delivery.csv").open(newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     assert (rows[-1]["impressions"], rows[-1]["clicks"]) == ("1", "1")
     goes_up(sponsor)

@@ -143,7 +143,7 @@ def scripted(*lines: Line) -> Iterator[Server]:
             self.end_headers()
             self.wfile.write(line.body[: line.sent])
 
-        do_GET = do_POST = do_PATCH = do_DELETE = answer
+        do_GET = do_POST = do_PATCH = do_DELETE = do_CONNECT = answer
 
         def log_message(self, *_: Any) -> None:
             pass

@@ -1,14 +1,20 @@
 """The credentials file: its modes, its changes, and refused files."""
 
+import codecs
+import io
 import json
+import os
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from service.catalogctl.client import Reply
 from service.catalogctl.credentials import Credential, Keyring, Saved, directory_of
 from service.catalogctl.failures import Misused
+from service.catalogctl.session import Format, Printer
 from tests.catalogctl.stage import Stage, logged_in, saved, says, scripted
 
 ONE, OTHER = "https://one.example.com", "https://other.example.com"
@@ -110,6 +116,62 @@ def test_a_symbolic_link_instead_of_the_file_is_not_followed(stage: Stage, tmp_p
     stage.file.symlink_to(tmp_path / "elsewhere.json")
     assert stage.run("usage") == 2
     assert stage.err.startswith(f"catalogctl: cannot read {stage.file}: ")
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, lambda path: os.mkfifo(path, 0o600)], ids=["directory", "pipe"])
+def test_what_is_no_file_is_refused_without_waiting_for_it(stage: Stage, make: Callable[[Path], None]) -> None:
+    stage.file.parent.mkdir(mode=0o700, parents=True)
+    make(stage.file)
+    for command in ("usage", "login"):
+        assert stage.run(command, "--url", ONE) == 2
+        assert stage.err == f"catalogctl: {stage.file} is not a regular file\n"
+
+
+@pytest.mark.parametrize("name", ["credentials.lock", "credentials.new"])
+def test_a_directory_in_the_place_of_a_file_of_its_own_is_named(stage: Stage, name: str) -> None:
+    place = stage.file.with_name(name)
+    place.mkdir(parents=True)
+    assert stage.run("login", "--url", ONE) == 2
+    assert stage.err == f"catalogctl: cannot write {place}: Is a directory\n"
+
+
+def test_a_directory_that_is_a_file_is_named(stage: Stage) -> None:
+    stage.home.mkdir()
+    stage.file.parent.write_text("")
+    assert stage.run("usage", "--url", ONE) == 2
+    assert stage.err == f"catalogctl: cannot read {stage.file}: Not a directory\n"
+
+
+def test_a_file_with_a_byte_order_mark_is_read(stage: Stage) -> None:
+    logged_in(stage, ONE)
+    stage.file.write_bytes(codecs.BOM_UTF8 + stage.file.read_bytes())
+    assert Keyring(stage.file.parent, lambda words: None).read().current == ONE
+
+
+@pytest.mark.parametrize("format", list(Format))
+@pytest.mark.parametrize(
+    ("secret", "before", "text", "after", "words"),
+    [
+        ("whsec_1", 0o644, "", 0o600, "was readable by other users; its mode is now 0600"),
+        ("whsec_1", 0o664, "", 0o600, "was readable by other users; its mode is now 0600"),
+        ("whsec_1", 0o640, "", 0o640, "is readable by other users; make it private"),
+        ("whsec_1", 0o644, "older\n", 0o644, "is readable by other users; make it private"),
+        ("whsec_1", 0o600, "", 0o600, ""),
+        (None, 0o644, "", 0o644, ""),
+    ],
+)
+def test_a_secret_is_written_to_a_private_file_or_with_a_warning(
+    tmp_path: Path, format: Format, secret: str | None, before: int, text: str, after: int, words: str
+) -> None:
+    path, err = tmp_path / "out", io.StringIO()
+    path.write_text(text)
+    path.chmod(before)
+    with open(path, "a") as out:
+        printer = Printer(out, err, format)
+        printer.show(Reply(200, {}, json.dumps({"id": "whk_1", "secret": secret}).encode()), ["shown"])
+    assert (mode(path), path.read_text().startswith(text)) == (after, True)
+    assert words in err.getvalue()
+    assert bool(words) == bool(err.getvalue())
 
 
 def test_a_key_is_sent_only_to_the_service_that_issued_it(stage: Stage) -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actors.shared.money import money as written_by_pages
 from service.terminal.layout import (
     Column,
     cut,
@@ -61,15 +62,14 @@ def test_every_table_fits_and_is_harmless(rows: list[tuple[str, str, str]], fit:
 
 
 @pytest.mark.parametrize(
-    "letter",
-    ["\x00", "\x07", "\x1b", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041", "\ud800"],
+    "letter", ["\x00", "\x07", "\x1b", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041", "\ud800"]
 )
 def test_harmful_characters_are_replaced(letter: str) -> None:
     assert harmless(f"a{letter}b") == "a\ufffdb"
 
 
 def test_ordinary_text_is_not_changed() -> None:
-    for text in ("Größe", "日本語", "שלום", "👩\u200d🌾 grower", "naïve “quotes” – dashes"):
+    for text in ("Größe", "日本語", "שלום", "👩\u200d🌾 grower", "🏴󠁧󠁢󠁥󠁮󠁧󠁿 only", "naïve “quotes” – dashes"):
         assert harmless(text) == text
     assert harmless("two\nlines\tand a tab\u2028more") == "two lines and a tab more"
 
@@ -115,6 +115,9 @@ def test_facts_are_one_per_line_and_long_ones_wrap() -> None:
 def test_values_are_formatted_and_unexpected_ones_are_shown_as_they_are() -> None:
     assert money(125_000) == "USD 1,250.00"
     assert money(-5, "eur") == "EUR -0.05"
+    for cents, currency in ((1_001, "jpy"), (1_001, "kwd"), (125_000, "usd"), (5, "eur"), (-1_234, "clp")):
+        assert money(cents, currency) == written_by_pages(cents, currency), "mails, pages and catalogctl write alike"
+    assert (money(1_001, "jpy"), money(1_001, "kwd")) == ("JPY 1,001", "KWD 1.001")
     assert day(1_798_416_000_000) == "2026-12-28"
     assert moment(1_798_416_060_000) == "2026-12-28 00:01 UTC"
     assert [printable(value) for value in (None, True, False, 1234, [1, "a\x1b"], 0.5)] == [

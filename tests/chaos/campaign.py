@@ -31,7 +31,7 @@ from tests.chaos.setting import SLOTS, sponsored
 from tests.chaos.sponsors import Account, Sponsor
 from tests.chaos.stage import Node, Stage
 from tests.chaos.stored import read_stored, working
-from tests.chaos.websites import Website
+from tests.chaos.websites import COUNTING, Website
 from tests.storage.proxy import proxied
 
 NODES, WEBSITES, AGENTS, PERSONS, SPONSORS_AN_ACCOUNT, READERS = 2, 10, 4, 2, 2, 3
@@ -60,6 +60,7 @@ SETTINGS: Settings = {
     "catalog.search_waiters": 128,
     "catalog.waiters_per_caller": 64,
     "http.connections_per_address": 1_000,
+    **COUNTING,
 }
 """Limits that no client reaches, although all share the loopback address."""
 

@@ -34,8 +34,8 @@ from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, childre
 from tests.chaos.campaign import complaints
 from tests.chaos.history import LOST, Answers, Stored
 from tests.chaos.judge import ANSWER_SECONDS, FINE, HEALED_SECONDS, broken_counts
-from tests.chaos.stored import COUNTS, EVERY_KEY
-from tests.chaos.websites import Website
+from tests.chaos.stored import COUNTS, EVERY_KEY, SITE_COUNTS, add_counts
+from tests.chaos.websites import COUNTING, Website
 
 Address = tuple[str, int]
 
@@ -61,6 +61,7 @@ SETTINGS: Settings = {
     "log.level": "warning",
     "database.distributed": "true",
     "events.per_booking_per_hour": 0,
+    **COUNTING,
 }
 
 
@@ -88,7 +89,9 @@ class Server:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         # Its parent may never ask how it ended, and then its number stays in use.
+        lock = Path(self._line(4)) / f".s.PGSQL.{self.port}.lock"
         (self.directory / "postmaster.pid").unlink()
+        lock.unlink(missing_ok=True)
 
     def start(self) -> None:
         owner = (self.directory / "PG_VERSION").stat().st_uid
@@ -393,10 +396,10 @@ def _body(event: Any) -> dict[str, str]:
     return {"bookingId": event.booking_id, "kind": event.kind.value, "visitorId": event.visitor}
 
 
-def judge(run: Run, after: Stored, days: range) -> list[str]:
+def judge(run: Run, before: Stored, after: Stored, days: range) -> list[str]:
     """Every broken promise."""
     hasher = VisitorHasher(derived(SECRET.encode(), "visitors"))
-    found = [*run.found, *broken_counts(run.answers, Stored(), after, hasher, days)]
+    found = [*run.found, *broken_counts(run.answers, before, after, hasher, days)]
     for request in run.answers.notable:
         frozen = sum(
             max(0.0, min(ended, request.ended) - max(began, request.began))
@@ -425,7 +428,8 @@ async def campaign(
     with ExitStack() as services:
         nodes = [await trio.to_thread.run_sync(_node, services, place, number, cluster.url) for number in range(NODES)]
         placements = nodes[0].service.get("/api/v1/sponsors/placements").json()["placements"]
-        before = await cluster.ask(COUNTS)
+        before = Stored()
+        add_counts(before, await cluster.ask(COUNTS), await cluster.ask(SITE_COUNTS))
         run = Run(cluster, nodes, random.Random(seed), [each["bookingId"] for each in placements])
         run.faults = [fault for fault in FAULTS if only in _name(fault)]
         run.unchecked = unchecked
@@ -446,10 +450,7 @@ async def campaign(
     after = Stored()
     for booking, day, key, click in await cluster.ask(EVERY_KEY):
         after.rows[key] = booking, day, Kind.CLICK if click else Kind.IMPRESSION
-    for rows, sign in ((await cluster.ask(COUNTS), 1), (before, -1)):
-        for booking, day, impressions, clicks in rows:
-            after.counts[booking, day, Kind.IMPRESSION] += sign * impressions
-            after.counts[booking, day, Kind.CLICK] += sign * clicks
+    add_counts(after, await cluster.ask(COUNTS), await cluster.ask(SITE_COUNTS))
     out(
         f"{run.answers.requests:,} requests, {run.answers.recorded.total():,} events recorded, {len(after.rows):,} rows"
     )
@@ -459,7 +460,7 @@ async def campaign(
         f"slowest answer {run.answers.slowest:.2f} s; "
         + ", ".join(f"{what} {times}" for what, times in run.made.items())
     )
-    return judge(run, after, range(day_of(began_ms), day_of(SystemClock().now_ms()) + 1))
+    return judge(run, before, after, range(day_of(began_ms), day_of(SystemClock().now_ms()) + 1))
 
 
 def _complaints(place: Path) -> list[str]:

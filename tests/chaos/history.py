@@ -117,6 +117,10 @@ class Waits:
         return self.seconds[last] - self.seconds[first]
 
 
+OTHER = "other"
+"""The website of events that come from no website with a name."""
+
+
 @dataclass(slots=True)
 class Answers:
     """Everything sent and answered."""
@@ -127,7 +131,8 @@ class Answers:
     notable: list[Request] = field(default_factory=list)
     """Requests that were slow, and those without an answer."""
 
-    events: set[Event] = field(default_factory=set)
+    events: dict[Event, str] = field(default_factory=dict)
+    """The website that sent each event."""
     recorded: Counter[Event] = field(default_factory=Counter)
     duplicates: set[Event] = field(default_factory=set)
 
@@ -197,6 +202,8 @@ class Stored:
     rows: dict[bytes, tuple[str, int, Kind]] = field(default_factory=dict)
     """Events by key: booking, day and kind."""
     counts: Counter[tuple[str, int, Kind]] = field(default_factory=Counter)
+    site_counts: Counter[tuple[str, int, Kind, str]] = field(default_factory=Counter)
+    """Counts by website."""
     used: dict[str, int] = field(default_factory=dict)
     """How often each key was charged."""
     works: dict[str, str] = field(default_factory=dict)

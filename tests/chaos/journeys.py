@@ -39,13 +39,9 @@ class Customer(Sponsor):
     async def once(self) -> None:
         if self.chance.random() < EDITS:
             await self._edit()
-        wish = self._wish()
-        self.answers.wishes.add(wish)
-        reply = await self._reserve(wish)
-        if reply is None or reply.status != 200:
+        booking = await self._booked()
+        if booking is None:
             return
-        booking = self._note_status(reply)
-        self.answers.booked[wish].add(booking)
         await self._pay(booking)
         if self.chance.random() < ASKS:
             await self._ask_back(booking)

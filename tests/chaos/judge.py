@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from actors.bookings.records import BookingStatus
 from actors.bookings.transitions import BOOKING_MOVES
@@ -35,6 +36,8 @@ ALSO_FINE: Mapping[str, frozenset[str]] = {
     "person: approve a device": frozenset({"409 invalid_state"}),
 }
 """Other allowed outcomes, by client and request."""
+
+Place = TypeVar("Place")
 
 HELD = frozenset({"reserved", "checkout", "paid", "refunding"})
 
@@ -265,9 +268,16 @@ def broken_counts(
         row = after.rows.get(key)
         if row is not None and row != (event.booking_id, day, event.kind):
             yield f"a row of {event} says {row}"
-    counted = Counter(after.counts)
-    counted.subtract(before.counts)
-    rows = Counter(after.rows.values())
+    yield from _differences(after.counts, before.counts, Counter(after.rows.values()))
+    by_site = Counter(
+        (*after.rows[key], answers.events[event]) for key, (event, _) in keys.items() if key in after.rows
+    )
+    yield from _differences(after.site_counts, before.site_counts, by_site)
+
+
+def _differences(after: Counter[Place], before: Counter[Place], rows: Counter[Place]) -> Iterator[str]:
+    counted = Counter(after)
+    counted.subtract(before)
     for place in sorted(counted.keys() | rows.keys()):
         if counted[place] != rows[place]:
             yield f"{place}: {counted[place]} counted, {rows[place]} stored"

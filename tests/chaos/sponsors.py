@@ -50,19 +50,26 @@ class Sponsor(Caller):
     past: deque[Wish] = field(default_factory=lambda: deque(maxlen=50))
 
     async def once(self) -> None:
-        wish = self._wish()
-        self.answers.wishes.add(wish)
-        reply = await self._reserve(wish)
-        if reply is None or reply.status != 200:
+        booking = await self._booked()
+        if booking is None:
             return
-        booking = self._note_status(reply)
-        self.answers.booked[wish].add(booking)
         if self.chance.random() < PAYS:
             await self._pay(booking)
         elif self.chance.random() < CANCELS:
             reply = await self.insist("cancel", f"{BOOKINGS}/{booking}/cancel", {}, key=self.account.key)
             self._note(reply)
         self._note(await self.ask("read a booking", f"{BOOKINGS}/{booking}", key=self.account.key))
+
+    async def _booked(self) -> str | None:
+        """The id of a new booking, if one was answered."""
+        wish = self._wish()
+        self.answers.wishes.add(wish)
+        reply = await self._reserve(wish)
+        if reply is None or reply.status != 200:
+            return None
+        booking = self._note_status(reply)
+        self.answers.booked[wish].add(booking)
+        return booking
 
     async def _reserve(self, wish: Wish) -> Reply | None:
         return await self.insist("reserve", BOOKINGS, body_of(wish), key=self.account.key)

@@ -16,7 +16,7 @@ from tests.acceptance.processes import Service
 from tests.chaos.caller import Caller
 from tests.chaos.clock import Steps
 from tests.chaos.ground import Ground
-from tests.chaos.history import Answers, Happened, Key, Span, Wish
+from tests.chaos.history import OTHER, Answers, Happened, Key, Span, Wish
 from tests.chaos.sponsors import BOOKINGS, Account
 from tests.chaos.sponsors import body_of as booking_body
 from tests.chaos.websites import EVENTS, note_events
@@ -114,7 +114,7 @@ class Stage:
     async def _records(self, probe: Probe) -> None:
         while True:
             event = Event(self.bookings[0], Kind.CLICK, str(uuid.uuid4()))
-            self.answers.events.add(event)
+            self.answers.events[event] = OTHER
             reply = await probe.ask("report", EVENTS, event_body(event))
             note_events(self.answers, [event], reply)
             if reply is not None and reply.status == 200 and self.answers.recorded[event]:

@@ -1,6 +1,6 @@
 """The state after a run: rows from Postgres, and requests that the nodes have to serve."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -17,6 +17,9 @@ TRIES = 20
 
 EVERY_KEY = "select id, day, key, click from event_keys join event_bookings on number = booking"
 COUNTS = """select booking_id, day, sum(impressions)::bigint, sum(clicks)::bigint from deliveries group by 1, 2"""
+SITE_COUNTS = (
+    "select booking_id, day, site, sum(impressions)::bigint, sum(clicks)::bigint from site_deliveries group by 1, 2, 3"
+)
 KEYS = """select k.hash, t.lifetime_used, a.email from api_keys k join tenants t on t.id = k.tenant_id
 left join accounts a on a.tenant_id = t.id"""
 
@@ -30,9 +33,7 @@ def read_stored(postgres: PostgresServer, database: str, answers: Answers) -> St
     there = Stored()
     for booking, day, key, click in rows(EVERY_KEY):
         there.rows[key] = (booking, day, Kind.CLICK if click else Kind.IMPRESSION)
-    for booking, day, impressions, clicks in rows(COUNTS):
-        there.counts[booking, day, Kind.IMPRESSION] = impressions
-        there.counts[booking, day, Kind.CLICK] = clicks
+    add_counts(there, rows(COUNTS), rows(SITE_COUNTS))
     names = {digest(text): text for text in answers.keys}
     for hashed, used, email in rows(KEYS):
         if hashed in names:
@@ -50,6 +51,16 @@ def read_stored(postgres: PostgresServer, database: str, answers: Answers) -> St
     there.ads = dict(rows("select id, headline from campaigns"))
     there.numbers = rows("select series, sequence from invoices")
     return there
+
+
+def add_counts(stored: Stored, counts: Iterable[Any], site_counts: Iterable[Any]) -> None:
+    """Add rows of `COUNTS` and `SITE_COUNTS`."""
+    for booking, day, impressions, clicks in counts:
+        stored.counts[booking, day, Kind.IMPRESSION] = impressions
+        stored.counts[booking, day, Kind.CLICK] = clicks
+    for booking, day, site, impressions, clicks in site_counts:
+        stored.site_counts[booking, day, Kind.IMPRESSION, site] = impressions
+        stored.site_counts[booking, day, Kind.CLICK, site] = clicks
 
 
 class Auditor(Caller):

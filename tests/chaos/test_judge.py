@@ -9,7 +9,21 @@ import pytest
 from actors.events.messages import Event, Kind
 from actors.events.state import VisitorHasher
 from tests.chaos.campaign import complaints
-from tests.chaos.history import LOST, Answers, Booked, Happened, Key, Made, Request, Span, Status, Stored, Waits, Wish
+from tests.chaos.history import (
+    LOST,
+    OTHER,
+    Answers,
+    Booked,
+    Happened,
+    Key,
+    Made,
+    Request,
+    Span,
+    Status,
+    Stored,
+    Waits,
+    Wish,
+)
 from tests.chaos.judge import Verdict, judge
 
 DAY, WEEK_MS = 20_775, 7 * 86_400_000
@@ -47,6 +61,7 @@ class Story:
         """Add a row and its count."""
         self.after.rows[row_of(event)] = (event.booking_id, DAY, event.kind)
         self.after.counts[event.booking_id, DAY, event.kind] += 1
+        self.after.site_counts[event.booking_id, DAY, event.kind, self.answers.events.get(event, OTHER)] += 1
 
     def book(self, number: int, wish: Wish, status: str) -> None:
         """Add a stored booking with its week and its key."""
@@ -79,7 +94,7 @@ def good() -> Story:
     story.request(9.9, 10.1, LOST)
     story.request(40.0, 44.9)
     story.request(49.0, 56.0, node=1)
-    story.answers.events.update(SEEN, [CLICK])
+    story.answers.events.update(dict.fromkeys(SEEN, OTHER) | {CLICK: "one.example.com"})
     for event in (*SEEN[:3], CLICK):
         story.keep(event)
     story.answers.recorded.update([SEEN[0], SEEN[1], CLICK])
@@ -148,6 +163,12 @@ def swapped_count(story: Story) -> None:
     """One too many of one kind, one too few of the other: the sum is right."""
     story.after.counts["bok_live", DAY, Kind.IMPRESSION] += 1
     story.after.counts["bok_live", DAY, Kind.CLICK] -= 1
+
+
+def counted_for_another_site(story: Story) -> None:
+    one = ("bok_live", DAY, Kind.CLICK, "one.example.com")
+    story.after.site_counts.subtract([one])
+    story.after.site_counts.update([(*one[:3], OTHER)])
 
 
 def sold_twice(story: Story) -> None:
@@ -253,6 +274,7 @@ BUGS: dict[str, tuple[Bug, str]] = {
         "0 counted, 1 stored",
     ),
     "an event counts as another kind": (swapped_count, "4 counted, 3 stored"),
+    "an event counts for another website": (counted_for_another_site, "'one.example.com'): 0 counted, 1 stored"),
     "a row without an event": (stranger_row, "rows match no event that was sent"),
     "a row of another booking": (
         lambda s: s.after.rows.update({row_of(CLICK): ("bok_other", DAY, Kind.CLICK)}),

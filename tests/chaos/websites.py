@@ -1,5 +1,6 @@
 """Websites: they report events without a pause, repeat some of them, and record the answers."""
 
+import json
 import uuid
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -9,9 +10,13 @@ from typing import Any, ClassVar
 from actors.events.messages import Event, Kind
 from tests.acceptance.clients import Reply
 from tests.chaos.caller import Caller
-from tests.chaos.history import Answers
+from tests.chaos.history import OTHER, Answers
 
 EVENTS, BATCH = "/api/v1/sponsors/events", "/api/v1/sponsors/events/batch"
+SITES = (OTHER, "one.example.com", "two.example.com")
+"""Websites that send events. The first sends no `Origin`."""
+COUNTING = {"events.count_sites": "true", "events.sites": json.dumps(SITES[1:])}
+"""The settings that count these websites by name."""
 AGAIN = 0.25
 """The share of events sent before: after a reload, on another page, or because an answer was lost."""
 
@@ -21,12 +26,16 @@ REMEMBERED = 400
 
 @dataclass(slots=True)
 class Website(Caller):
-    """One browser or relay after another."""
+    """One browser or relay after another, on one of `SITES`."""
 
     name: ClassVar[str] = "website"
 
     bookings: Sequence[str] = ()
     past: deque[Event] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    site: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.site = self.chance.choice(SITES)
 
     async def once(self) -> None:
         if self.chance.random() < BATCHES:
@@ -40,8 +49,9 @@ class Website(Caller):
             self.past.extendleft(events)
 
     async def report(self, what: str, path: str, events: Sequence[Event], body: Mapping[str, Any]) -> Reply | None:
-        self.answers.events.update(events)
-        reply = await self.ask(what, path, body)
+        self.answers.events.update(dict.fromkeys(events, self.site))
+        headers = {} if self.site == OTHER else {"origin": f"https://{self.site}"}
+        reply = await self.ask(what, path, body, headers=headers)
         note_events(self.answers, events, reply)
         return reply
 

@@ -9,7 +9,7 @@ from service.cli import serving
 from service.cli.data_directory import OF_ROOT, default_data_dir
 from service.cli.running import log_level
 from service.cli.serving import database_of, mail_of, report_ready
-from service.config.deployment import problems, refuse_unsafe
+from service.config.deployment import notes, problems, refuse_unsafe
 from service.config.loading import load
 from service.config.model import Config
 from service.config.user_errors import ConfigError
@@ -116,3 +116,26 @@ def test_a_start_and_doctor_refuse_a_mail_server_that_cannot_be_read() -> None:
     assert problems(config) == [words]
     with pytest.raises(ConfigError, match=words):
         refuse_unsafe(config)
+
+
+@pytest.mark.parametrize(
+    ("settings", "public"),
+    [
+        ({"server.base_url": "https://ads.example.com"}, True),
+        ({"server.base_url": "https://ads.example.com", "server.ops_bind": "127.0.0.1:9090"}, False),
+        ({"server.base_url": "http://localhost:8080"}, False),
+        ({}, False),
+    ],
+)
+def test_doctor_says_that_metrics_are_public(settings: Settings, public: bool) -> None:
+    assert [note.partition(" ")[0] for note in notes(config_of(settings))] == public * [
+        "https://ads.example.com/metrics"
+    ]
+
+
+def test_a_byte_order_mark_before_a_configuration_is_ignored(tmp_path: Path) -> None:
+    file, secret = tmp_path / "service.toml", tmp_path / "name"
+    file.write_text("[mail]\nsender = 'ads@example.com'\n", encoding="utf-8-sig")
+    secret.write_text("Ads GmbH\n", encoding="utf-8-sig")
+    config = load(file, {"CATALOG__BILLING__SELLER_NAME__FILE": str(secret)})
+    assert (config.mail.sender, config.billing.seller_name) == ("ads@example.com", "Ads GmbH")

@@ -23,6 +23,7 @@ from tests.memory import in_memory
 HERE = Path(__file__).parent
 BUILD = ROOT / "build" / "clients"
 ENVIRONMENT = ROOT / os.environ.get("CLIENTS_VENV", ".venv-clients") / "bin"
+OLD_ENVIRONMENT = ROOT / os.environ.get("OLD_CLIENTS_VENV", ".venv-old-clients") / "bin"
 PACKAGE = "catalog_client"
 CONFIG = f"project_name_override: {PACKAGE}\npackage_name_override: {PACKAGE}\npost_hooks: []\n"
 """Without hooks, the generator leaves its output unformatted, which saves time."""
@@ -53,7 +54,11 @@ def main() -> None:
             document = service.get("/openapi.json")
             (BUILD / "openapi.json").write_bytes(document.content)
             _use_python(given | _account(service, "sponsor@example.com"))
+            _use_models(given)
             _use_typescript(given | _account(service, "other-sponsor@example.com"))
+            older = given | _account(service, "older-agent@example.com")
+            _run([OLD_ENVIRONMENT / "python", shutil.copy(HERE / "with_old_mcp.py", BUILD)], BUILD, older)
+            _run(["node", "with_old_mcp.mjs"], BUILD / "typescript", older)
             # Last, because it uses up the limit of keyless readers.
             agent = given | _account(service, "agent@example.com")
             _run([ENVIRONMENT / "python", "with_mcp.py"], BUILD / "python", agent)
@@ -61,6 +66,7 @@ def main() -> None:
         for name in ("with-python", "with-typescript"):
             _check_generated(name, lines[name])
         _check_mcp(lines["with-mcp"])
+        _check_old_mcp(lines["with-old-mcp"])
     _told("in all", began)
 
 
@@ -90,25 +96,37 @@ def _use_python(given: Mapping[str, str]) -> None:
     _write(f"python: {api} operations, {sum(1 for _ in (home / PACKAGE / 'models').glob('*.py'))} model files")
     names = [f"{PACKAGE}.api.{file.parent.name}.{file.stem}" for file in (home / PACKAGE / "api").glob("*/*.py")]
     _run([ENVIRONMENT / "python", "-c", f"import {', '.join(names)}"], home, given)
-    checker: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--config-file",
-        os.devnull,
-        "--cache-dir",
-        BUILD / "mypy",
-    ]
-    _run([*checker, "--python-executable", ENVIRONMENT / "python", *scripts], home, given)
+    _run([*_checker(), "--python-executable", ENVIRONMENT / "python", *scripts], home, given)
     _run([ENVIRONMENT / "python", "with_python.py"], home, given)
+
+
+def _use_models(given: Mapping[str, str]) -> None:
+    """Generate models by the other common generator, and type-check them."""
+    home = BUILD / "models"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir()
+    options = ["--input", "../openapi.json", "--input-file-type", "openapi", "--output", "models.py"]
+    options += [
+        "--output-model-type",
+        "pydantic_v2.BaseModel",
+        "--target-python-version",
+        "3.11",
+        "--use-annotated",
+        "--disable-timestamp",
+    ]
+    _run([ENVIRONMENT / "datamodel-codegen", *options], home, given)
+    _run([*_checker(), "--python-executable", ENVIRONMENT / "python", "models.py"], home, given)
+
+
+def _checker() -> list[str | Path]:
+    return [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull, "--cache-dir", BUILD / "mypy"]
 
 
 def _use_typescript(given: Mapping[str, str]) -> None:
     """Generate types, compile the script that uses them, and run it."""
     home = BUILD / "typescript"
     home.mkdir(exist_ok=True)
-    for name in ("package.json", "package-lock.json", "tsconfig.json", "with_typescript.ts"):
+    for name in ("package.json", "package-lock.json", "tsconfig.json", "with_typescript.ts", "with_old_mcp.mjs"):
         shutil.copy(HERE / name, home)
     lock, installed = (home / "package-lock.json").read_bytes(), home / "installed"
     if not installed.exists() or installed.read_bytes() != lock:
@@ -171,6 +189,14 @@ def _check_mcp(lines: Sequence[Mapping[str, Any]]) -> None:
     keyless = {line["operation"] for line in lines if line["caller"] == "-" and line["status"] in (200, 401)} - {"mcp"}
     assert keyless == tools, keyless ^ tools
     assert refusals >= {"not_found", "rate_limited", "quota_exhausted", "unauthorized", "invalid_api_key"}, refusals
+
+
+def _check_old_mcp(lines: Sequence[Mapping[str, Any]]) -> None:
+    """Both clients have called tools at both addresses."""
+    called = [line["operation"] for line in lines if line["status"] == 200]
+    _write(f"with-old-mcp: {len(lines)} messages, {len(set(called) - {'mcp'})} tools")
+    assert called.count("getUsage") == 4, called
+    assert {line["refusal"] for line in lines if line["status"] >= 400} <= {"not_found", "method_not_allowed"}
 
 
 if __name__ == "__main__":

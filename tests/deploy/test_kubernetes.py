@@ -82,11 +82,7 @@ def test_pods_follow_the_restricted_profile(kind: str) -> None:
     assert shared["fsGroup"] == shared["runAsGroup"]
     assert shared["runAsNonRoot"] is True
     assert shared["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert own == {
-        "allowPrivilegeEscalation": False,
-        "readOnlyRootFilesystem": True,
-        "capabilities": {"drop": ["ALL"]},
-    }
+    assert own == {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
     assert pod(kind)["automountServiceAccountToken"] is False
     assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod(kind))
     assert {volume["name"] for volume in pod(kind)["volumes"] if "emptyDir" in volume} == {"tmp", "data"}

@@ -21,7 +21,7 @@ async def _invalid_claim(world: World) -> Response:
 
 async def _invalid_code(world: World) -> Response:
     token = await _started(world)
-    return await _completed(world, token, "wrong")
+    return await _completed(world, token, "000000")
 
 
 async def _invalid_passkey(world: World) -> Response:

@@ -138,6 +138,14 @@ async def too_large(world: World) -> None:
         await ask(world, CONTRACT[name], MOST, json=None, body=b" " * 200_000)
 
 
+async def compressed(world: World) -> None:
+    """A body in a coding, which the service does not decode."""
+    for name in ONE_OF_EACH_FAMILY:
+        row, presented = CONTRACT[name], CALLERS["an issued key"](world)
+        headers = {"Authorization": str(presented), "Content-Encoding": "gzip"}
+        await world.client.request(row.method, row.target, headers=headers, body=b"\x1f\x8b")
+
+
 async def failing(name: str, before: Callable[[], Awaitable[None]], world: World) -> None:
     """A bug in a store, or a database that is away."""
     presented = CALLERS["an issued key"](world)
@@ -161,6 +169,7 @@ STORIES = (
     Story(many_requests, {"TIERS__CLAIMED__PER_MINUTE": 1}),
     Story(callers, PLENTY),
     Story(too_large),
+    Story(compressed),
     *(Story(partial(failing, name, before)) for name in ONE_OF_EACH_FAMILY for before in (broken, away)),
     Story(unknown_ids, PLENTY),
     Story(invalid_requests, PLENTY),

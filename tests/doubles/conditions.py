@@ -14,7 +14,8 @@ from actors.times import day_of
 def in_trouble(booking: Booking) -> bool:
     """Whether a person has to look at its payment: it is disputed, has a problem and is not refunded, or its sponsor has
     asked for a refund."""
-    has_issue = booking.payment_issue is not None and booking.status in (BookingStatus.PAID, BookingStatus.REFUNDING)
+    unsettled = booking.status in (BookingStatus.PAID, BookingStatus.REFUNDING)
+    has_issue = unsettled and booking.payment_issue not in (None, "dispute_lost")
     return booking.disputed or has_issue or is_requested(booking)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from actors.mail.messages import Backlog, GivenUp, Lease, Outcome, QueuedMessage, RetryLater, Sent
-from actors.mail.store import MOST_COUNTED
+from actors.mail.store import MAX_COUNTED
 from tests.doubles.tables import MemoryStore, oldest
 
 
@@ -19,7 +19,7 @@ class MemoryOutbox(MemoryStore):
         rows.update((row.id, row) for row in leased)
         self._memory.outbox.update((row.id, row) for row in leased)
         leased.sort(key=lambda row: (row.created_ms, row.id))
-        waiting = sorted(rows.values(), key=lambda row: row.due_ms)[:MOST_COUNTED]
+        waiting = sorted(rows.values(), key=lambda row: row.due_ms)[:MAX_COUNTED]
         backlog = Backlog(len(waiting), min((row.created_ms for row in waiting), default=None))
         lease = Lease(tuple(leased), waiting[0].due_ms if waiting else None, backlog)
         await self._memory.after()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import trio
 
 from actors.nodes.messages import LiveNode, NodeInfo
-from actors.nodes.state import GONE_ROWS, MOST_NODES
+from actors.nodes.state import GONE_ROWS, MAX_NODES
 from tests.doubles.conditions import is_beating, is_gone
 from tests.doubles.tables import MemoryStore
 
@@ -34,7 +34,7 @@ class MemoryNodes(MemoryStore):
         return self._live(trio.current_time(), live_seconds)
 
     def _live(self, now: float, live_seconds: float) -> Sequence[LiveNode]:
-        return [each for each in self._by_age(now) if is_beating(each.age_seconds, live_seconds)][:MOST_NODES]
+        return [each for each in self._by_age(now) if is_beating(each.age_seconds, live_seconds)][:MAX_NODES]
 
     def _by_age(self, now: float) -> list[LiveNode]:
         """All rows, latest heartbeat first."""

@@ -165,7 +165,7 @@ class MemorySponsorship(MemoryStore):
         due = [
             (row.refund_due_ms, row.id)
             for row in self._memory.bookings.values()
-            if row.refund_due_ms is not None and row.refund_due_ms <= now_ms
+            if row.refund_due_ms is not None and row.refund_due_ms <= now_ms and not row.disputed
         ]
         return [self._memory.bookings[booking_id] for _, booking_id in sorted(due)[:limit]]
 
@@ -281,8 +281,8 @@ class MemorySponsorship(MemoryStore):
             if row.paid_ms is not None and from_ms <= row.paid_ms < until_ms and not row.demo:
                 month = f"{datetime.fromtimestamp(row.paid_ms // SECOND_MS, UTC):%Y-%m}"
                 paid = row.amount_cents if row.paid_cents is None else row.paid_cents
-                old = sums[month, row.currency, row.mode]
-                sums[month, row.currency, row.mode] = [old[0] + 1, old[1] + paid, old[2] + row.refunded_cents]
+                old = sums[month, row.money_currency, row.mode]
+                sums[month, row.money_currency, row.mode] = [old[0] + 1, old[1] + paid, old[2] + row.refunded_cents]
         by_kind = sorted(sums.items(), key=lambda item: item[0][1:])
         by_month = sorted(by_kind, key=lambda item: item[0][0], reverse=True)
         return [MonthRevenue(*key, *counted) for key, counted in by_month]

@@ -20,7 +20,7 @@ from actors.webhooks.messages import (
 )
 from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
 from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
-from actors.webhooks.store import MOST_COUNTED, Decide
+from actors.webhooks.store import MAX_COUNTED, Decide
 from tests.doubles.announcements import tell
 from tests.doubles.tables import Memory, MemoryStore, picked
 
@@ -98,7 +98,7 @@ class MemoryWebhooks(MemoryStore):
         waiting = [row.created_ms for row in self._rows() if row.done_ms is None and due[row.webhook_id] is not None]
         late = (at_ms for webhook_id, at_ms in due.items() if at_ms and not tables.webhooks[webhook_id].slow)
         return Backlog(
-            min(len(waiting), MOST_COUNTED),
+            min(len(waiting), MAX_COUNTED),
             min(waiting, default=None),
             min((at_ms for at_ms in late if at_ms <= now_ms), default=None),
         )

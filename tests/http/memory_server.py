@@ -223,6 +223,16 @@ async def open_memory_server(
         nursery.cancel_scope.cancel()
 
 
+async def answers_of(app: App, data: bytes, *methods: str, ends: bool = True) -> list[Reply]:
+    """All responses to `data` on one connection until the server closes it. The client closes its half first if `ends`."""
+    async with open_memory_server(app) as server:
+        client = server.connect()
+        await client.send(data)
+        if ends:
+            await client.stream.send_eof()
+        return await client.replies(*methods)
+
+
 @dataclass(slots=True)
 class Recorder:
     """Answers 200 to every request, and records each request and its body."""

@@ -8,7 +8,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from service.http.asgi import App, Message, Receive, Scope, Send
 from service.http.limits import LINGER_SECONDS
-from tests.http.memory_server import LIMITS, Client, Recorder, both_engines, open_memory_server
+from tests.http.memory_server import LIMITS, Client, Recorder, answers_of, both_engines, open_memory_server
 
 GET = b"GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"
 OLD = b"GET / HTTP/1.0\r\n\r\n"
@@ -64,11 +64,7 @@ async def test_pipelined_requests_are_answered_in_order_one_at_a_time() -> None:
         running -= 1
         await answering({"body": scope["path"].encode()})(scope, receive, send)
 
-    async with open_memory_server(app) as server:
-        client = server.connect()
-        await client.send(b"".join(GET.replace(b"/ ", b"/%d " % number) for number in range(100)))
-        await client.stream.send_eof()
-        answers = await client.replies()
+    answers = await answers_of(app, b"".join(GET.replace(b"/ ", b"/%d " % number) for number in range(100)))
     assert [answer.body for answer in answers] == [b"/%d" % number for number in range(100)]
 
 
@@ -89,24 +85,15 @@ async def test_pipelined_requests_leave_others_their_turn() -> None:
 
 
 @both_engines
-@pytest.mark.parametrize("option", [b"close", b"Close", b"keep-alive, close", b"close, keep-alive", b"x ,\tclose"])
-async def test_a_client_that_says_close_is_answered_and_closed(option: bytes) -> None:
-    async with open_memory_server(Recorder()) as server:
-        client = server.connect()
-        await client.send(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: " + option + b"\r\n\r\n" + GET)
-        [reply] = await client.replies()
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+@pytest.mark.parametrize(
+    "option",
+    [b"close", b"Close", b"keep-alive, close", b"close, keep-alive", b"x ,\tclose", b"close\r\nConnection: keep-alive"],
+)
+async def test_a_client_that_says_close_is_answered_and_closed(option: bytes, version: bytes) -> None:
+    data = b"GET / HTTP/%b\r\nHost: a\r\nConnection: %b\r\n\r\n" % (version, option)
+    [reply] = await answers_of(Recorder(), data + GET, ends=False)
     assert reply.closes
-
-
-@both_engines
-async def test_close_wins_over_keep_alive_in_another_header() -> None:
-    async with open_memory_server(Recorder()) as server:
-        for version in (b"1.0", b"1.1"):
-            client = server.connect()
-            fields = b"Host: a\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n"
-            await client.send(b"GET / HTTP/" + version + b"\r\n" + fields + GET)
-            [reply] = await client.replies()
-            assert reply.closes
 
 
 @both_engines
@@ -115,11 +102,7 @@ async def test_a_client_that_has_closed_its_half_is_still_answered() -> None:
         await trio.sleep(5)
         await answering({"body": b"late"})(scope, receive, send)
 
-    async with open_memory_server(app) as server:
-        client = server.connect()
-        await client.send(GET)
-        await client.stream.send_eof()
-        [reply] = await client.replies()
+    [reply] = await answers_of(app, GET)
     assert reply.body == b"late"
 
 
@@ -139,10 +122,7 @@ async def test_a_client_that_leaves_in_the_middle_of_anything_ends_only_its_own_
 
 
 async def test_http_1_0_is_answered_and_closed() -> None:
-    async with open_memory_server(Recorder()) as server:
-        client = server.connect()
-        await client.send(OLD + OLD)
-        [reply] = await client.replies()
+    [reply] = await answers_of(Recorder(), OLD + OLD, ends=False)
     assert reply.closes
     assert reply.body == b'{"ok":true}'
 
@@ -158,10 +138,11 @@ async def test_http_1_0_stays_open_where_it_is_asked_for() -> None:
 
 @both_engines
 async def test_an_answer_without_a_length_ends_with_the_connection_in_http_1_0() -> None:
-    async with open_memory_server(answering({"body": b"a", "more_body": True}, {"body": b"b"})) as server:
-        client = server.connect()
-        await client.send(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
-        [reply] = await client.replies()
+    [reply] = await answers_of(
+        answering({"body": b"a", "more_body": True}, {"body": b"b"}),
+        b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+        ends=False,
+    )
     assert reply.body == b"ab"
     assert reply.closes
     assert reply.header("content-length") is None
@@ -197,11 +178,9 @@ async def test_an_answer_in_one_piece_says_its_length() -> None:
 @pytest.mark.parametrize("more", [True, False])
 async def test_head_gets_no_body(headers: list[tuple[bytes, bytes]], more: bool) -> None:
     messages = [{"body": b"12345", "more_body": more}] + [{"body": b""}] * more
-    async with open_memory_server(answering(*messages, headers=headers)) as server:
-        client = server.connect()
-        await client.send(GET.replace(b"GET", b"HEAD") + GET)
-        await client.stream.send_eof()
-        first, second = await client.replies("HEAD", "GET")
+    first, second = await answers_of(
+        answering(*messages, headers=headers), GET.replace(b"GET", b"HEAD") + GET, "HEAD", "GET"
+    )
     assert first.body == b""
     assert second.body == b"12345"
 
@@ -209,11 +188,7 @@ async def test_head_gets_no_body(headers: list[tuple[bytes, bytes]], more: bool)
 @both_engines
 @pytest.mark.parametrize("status", [204, 304])
 async def test_an_answer_that_cannot_have_a_body_has_none(status: int) -> None:
-    async with open_memory_server(answering({"body": b"surplus"}, status=status)) as server:
-        client = server.connect()
-        await client.send(GET + GET)
-        await client.stream.send_eof()
-        answers = await client.replies()
+    answers = await answers_of(answering({"body": b"surplus"}, status=status), GET + GET)
     assert [answer.status for answer in answers] == [status, status]
     assert all(answer.header("content-length") is None for answer in answers)
     assert all(answer.header("transfer-encoding") is None for answer in answers)
@@ -235,11 +210,8 @@ async def test_the_application_does_not_decide_about_the_connection_but_may_clos
         assert reply.header("connection") is None
         assert reply.header("transfer-encoding") is None
         assert reply.header("date") != "never"
-    async with open_memory_server(answering({"body": b"a"}, headers=[(b"connection", b"close")])) as server:
-        client = server.connect()
-        await client.send(GET)
-        [reply] = await client.replies()
-        assert reply.closes
+    [reply] = await answers_of(answering({"body": b"a"}, headers=[(b"connection", b"close")]), GET, ends=False)
+    assert reply.closes
 
 
 # Bodies.
@@ -337,10 +309,7 @@ async def test_a_client_of_http_1_0_never_gets_100_continue() -> None:
 
 
 async def test_a_body_that_nobody_wants_is_not_asked_for() -> None:
-    async with open_memory_server(answering({"body": b"no"}, status=401)) as server:
-        client = server.connect()
-        await client.send(EXPECTING)
-        [reply] = await client.replies()
+    [reply] = await answers_of(answering({"body": b"no"}, status=401), EXPECTING, ends=False)
     assert reply.status == 401
     assert reply.closes
 
@@ -375,10 +344,11 @@ async def test_an_unread_body_that_is_there_costs_no_connection(fields: bytes) -
 
 @both_engines
 async def test_an_unread_body_that_is_malformed_is_the_connections_end() -> None:
-    async with open_memory_server(answering({"body": b"a"})) as server:
-        client = server.connect()
-        await client.send(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + GET)
-        [reply] = await client.replies()
+    [reply] = await answers_of(
+        answering({"body": b"a"}),
+        b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n" + GET,
+        ends=False,
+    )
     assert reply.closes
 
 
@@ -444,10 +414,7 @@ async def test_an_application_without_an_answer_is_a_500_or_a_torn_answer_and_th
 async def test_an_answer_that_would_lie_about_its_end_is_never_whole(
     headers: list[tuple[bytes, bytes]], body: bytes
 ) -> None:
-    async with open_memory_server(answering({"body": body}, headers=headers)) as server:
-        client = server.connect()
-        await client.send(GET + GET)
-        answers = await client.replies()
+    answers = await answers_of(answering({"body": body}, headers=headers), GET + GET, ends=False)
     assert len(answers) == 1
     assert answers[0].status == 500 or not answers[0].whole
     assert b"set-cookie" not in str(answers).encode()

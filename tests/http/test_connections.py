@@ -33,10 +33,7 @@ def full_of() -> Iterator[Callable[[str], Connections]]:
 
 @pytest.mark.parametrize(
     ("address", "same", "other"),
-    [
-        ("2001:db8:0:1::1", "2001:db8:0:1:ffff::9", "2001:db8:0:2::1"),
-        ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
-    ],
+    [("2001:db8:0:1::1", "2001:db8:0:1:ffff::9", "2001:db8:0:2::1"), ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2")],
 )
 def test_a_network_that_one_client_has_shares_one_limit(
     full_of: Callable[..., Connections], address: str, same: str, other: str

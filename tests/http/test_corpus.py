@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from tests.http.corpus import BODIES, FOLLOWING, HEADS, TAKEN, Case
-from tests.http.memory_server import Recorder, Reply, open_memory_server
+from tests.http.memory_server import Recorder, Reply, answers_of, open_memory_server
 
 
 def rows(cases: list[Case]) -> pytest.MarkDecorator:
@@ -19,11 +19,8 @@ def test_the_corpus_is_large_and_names_each_case_once() -> None:
 
 
 async def refused(case: Case, app: Recorder) -> Reply:
-    async with open_memory_server(app) as server:
-        client = server.connect()
-        await client.send(case.data + FOLLOWING)
-        with trio.fail_after(1):
-            [reply] = await client.replies()
+    with trio.fail_after(1):
+        [reply] = await answers_of(app, case.data + FOLLOWING, ends=False)
     return reply
 
 
@@ -59,12 +56,8 @@ async def test_a_body_that_is_not_framed_well_is_refused(case: Case) -> None:
 @rows(TAKEN)
 async def test_what_is_odd_but_right_is_answered_and_so_is_what_follows(case: Case) -> None:
     app = Recorder()
-    async with open_memory_server(app) as server:
-        client = server.connect()
-        await client.send(case.data + FOLLOWING)
-        await client.stream.send_eof()
-        with trio.fail_after(1):
-            answers = await client.replies()
+    with trio.fail_after(1):
+        answers = await answers_of(app, case.data + FOLLOWING)
     assert [answer.status for answer in answers] == [200, 200]
     assert app.seen[1] == "GET /following"
 

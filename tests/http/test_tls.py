@@ -151,11 +151,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("", "other.key", "tls.key: {key} is not the key of the certificate in {certificate}"),
         ("", "weak.key", "tls.key: {key} is not the key of the certificate in {certificate}"),
         ("locked.pem", "locked.key", "tls.key: {key} is protected by a passphrase: store the key without one"),
-        (
-            "weak.pem",
-            "weak.key",
-            "tls.certificate: the certificate in {certificate} is too weak for current clients: ",
-        ),
+        ("weak.pem", "weak.key", "tls.certificate: the certificate in {certificate} is too weak for current clients: "),
         ("damaged", "", "tls.certificate, tls.key: {certificate} or {key} is damaged: "),
     ],
 )

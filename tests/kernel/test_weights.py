@@ -58,22 +58,17 @@ def test_a_message_that_is_heavier_than_the_mailbox_is_refused_also_by_an_empty_
     assert mailbox.weight == 0
 
 
-async def test_what_is_taken_together_weighs_no_more_than_the_limit() -> None:
-    mailbox = filled(2, 3, 1, 4)
-    assert await taken(mailbox, 5) == [2, 3]
-    assert await taken(mailbox, 5) == [1, 4]
-
-
-async def test_a_light_message_does_not_overtake_a_heavy_one_that_did_not_fit() -> None:
-    mailbox = filled(3, 4, 1)
-    assert await taken(mailbox, 5) == [3]
-    assert await taken(mailbox, 5) == [4, 1]
-
-
-async def test_a_message_that_is_heavier_than_a_batch_is_taken_alone() -> None:
-    mailbox = filled(8, 1)
-    assert await taken(mailbox, 5) == [8]
-    assert await taken(mailbox, 5) == [1]
+@pytest.mark.parametrize(
+    ("weights", "batches"),
+    [
+        pytest.param([2, 3, 1, 4], [[2, 3], [1, 4]], id="together they weigh no more than the limit"),
+        pytest.param([3, 4, 1], [[3], [4, 1]], id="a light one does not overtake a heavy one that did not fit"),
+        pytest.param([8, 1], [[8], [1]], id="one that is heavier than a batch is taken alone"),
+    ],
+)
+async def test_messages_are_taken_by_weight(weights: list[int], batches: list[list[int]]) -> None:
+    mailbox = filled(*weights)
+    assert [await taken(mailbox, 5) for _ in batches] == batches
 
 
 async def test_what_is_taken_makes_room_for_its_weight() -> None:
@@ -100,7 +95,8 @@ async def test_a_taker_that_waits_for_more_is_left_alone_until_it_is_there() -> 
     assert batches == [[1, 1]]
 
 
-async def test_a_message_without_weight_wakes_a_taker() -> None:
+@pytest.mark.parametrize(("numbers", "weight"), [([0], 0), ([1, 2, 3], 1)])
+async def test_each_message_wakes_a_taker_whatever_its_weight(numbers: list[int], weight: int) -> None:
     mailbox = filled()
     batches: list[list[int]] = []
 
@@ -108,26 +104,12 @@ async def test_a_message_without_weight_wakes_a_taker() -> None:
         batches.append(await taken(mailbox, 10))
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(take)
-        await trio.sleep(1)
-        mailbox.post(Envelope(0, 0))
-    assert batches == [[0]]
-
-
-async def test_each_of_several_takers_is_woken_by_a_message_of_its_own() -> None:
-    mailbox = filled()
-    batches: list[list[int]] = []
-
-    async def take() -> None:
-        batches.append(await taken(mailbox, 10))
-
-    async with trio.open_nursery() as nursery:
-        for _ in range(3):
+        for _ in numbers:
             nursery.start_soon(take)
-        for number in range(1, 4):
+        for number in numbers:
             await trio.sleep(1)
-            mailbox.post(Envelope(number, 1))
-    assert batches == [[1], [2], [3]]
+            mailbox.post(Envelope(number, weight))
+    assert batches == [[number] for number in numbers]
 
 
 async def test_a_withdrawn_message_makes_room_once() -> None:

@@ -23,6 +23,7 @@ BOOKED = {
 REASON = "Our launch moved to spring.\nWe would like to book a week in March in its place."
 NOTE = "The headline promises a result that the page does not show. Say what the tool does."
 DISPUTE = {"booking": "bkg_4Xw8", "slot": "Left column", "campaign": "Autumn launch", "payment": "pi_3Qb"}
+MONEY = {"amount_cents": "24900", "currency": "usd", "disputed_cents": "5000", "lost_cents": "5000", "decide": ""}
 ENDS = {"target": "key_1", "label": "cs_user_1B2c"}
 CAMPAIGN = {"campaign": "Autumn launch", "campaign_id": "cmp_7Yd"}
 
@@ -37,9 +38,9 @@ FACTS: Mapping[str, dict[str, str]] = {
     "account_deleted": {},
     "account_suspended": {"reason": "The ads lead to a page that installs software."},
     "account_restored": {},
-    "dispute_opened": DISPUTE,
-    "dispute_won": DISPUTE,
-    "dispute_lost": DISPUTE,
+    "dispute_opened": DISPUTE | MONEY | {"status": "paid"},
+    "dispute_won": DISPUTE | MONEY | {"status": "refunding", "decide": "yes"},
+    "dispute_lost": DISPUTE | MONEY | {"status": "paid"},
     "new_key": ENDS | {"ends": "key", "how": "It was created on the dashboard."},
     "key_ends": {"label": "cs_scoped_1B2c", "name": "Nightly report", "expires_ms": str(BASE_MS + 7 * DAY_MS)},
     "new_session": ENDS | {"ends": "session", "label": "Firefox on Linux"},
@@ -102,6 +103,7 @@ HARM = (
 
 NUMBERS = frozenset(
     {"week_start_ms", "weeks", "amount_cents", "hold_ms", "impressions", "clicks", "refund_cents", "unshown_weeks"}
+    | {"disputed_cents", "lost_cents", "period_start_ms"}
     | {"since_ms", "count", "expires_ms", "old_ends_ms"}
 )
 """Facts that rules count. Nobody else writes them."""

@@ -1,6 +1,11 @@
 """The counts of requests: the summary that operators see, and the histogram of the metrics."""
 
+from actors.clock import SECOND_MS
+from service.observability.metrics import Metrics, SharedPage
 from service.observability.request_counts import LATENCY_BUCKETS, AnswerCounts, AnswerSummary
+from tests.fakes import HandClock
+
+NOON_MS = 1_800_014_400_000
 
 
 def counted(*answers: tuple[float, int], operation: str = "listBots") -> AnswerCounts:
@@ -56,3 +61,17 @@ def test_the_metrics_have_the_same_counts() -> None:
     assert samples["catalog_request_seconds_bucket", "+Inf", "listBots"] == 2
     assert samples["catalog_request_seconds_sum", "listBots"] == 20.001
     assert samples["catalog_refusals_total", "not_found"] == 1
+
+
+def test_the_public_page_of_metrics_is_rendered_once_a_second() -> None:
+    clock, metrics = HandClock(NOON_MS), Metrics()
+    page = SharedPage(metrics, clock)
+    first = page.read()
+    metrics.answered("listBots", 200, 0.01, "")
+    clock.at_ms += SECOND_MS - 1
+    assert page.read() is first
+    clock.at_ms += 1
+    assert b'catalog_requests_total{operation="listBots",status="200"} 1.0' in page.read()
+    metrics.answered("listBots", 200, 0.01, "")
+    clock.at_ms -= 10 * SECOND_MS  # a clock that is set back does not keep an old page
+    assert b'catalog_requests_total{operation="listBots",status="200"} 2.0' in page.read()

@@ -85,14 +85,27 @@ async def test_without_a_collector_spans_are_made_at_once_and_the_end_is_bounded
     assert caplog.messages == ["the last spans are lost, because they were not sent within 0.2 s"]
 
 
-async def test_a_collector_that_is_away_is_named_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("proxied", "words"),
+    [
+        (False, "it cannot be reached (Connection refused)"),
+        (True, "the proxy of the environment cannot be used (Connection refused)"),
+    ],
+)
+async def test_a_collector_or_proxy_that_is_away_is_named_with_the_reason(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, proxied: bool, words: str
+) -> None:
     with Collector().serving() as collector:
         pass
+    for variable in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(variable, raising=False)
+    if proxied:
+        monkeypatch.setenv("http_proxy", collector.url)
     counts = await make_spans(settings(collector.url, TIMEOUT_SECONDS=0.05), 1)
     assert (counts.made, counts.failed) == (1, 1)
     [warning] = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert warning.startswith("1 spans are lost so far")
-    assert "it cannot be reached (Connection refused)" in warning
+    assert words in warning
 
 
 @pytest.mark.parametrize("name", ["OTEL_ATTRIBUTE_COUNT_LIMIT", "OTEL_SPAN_LINK_COUNT_LIMIT"])

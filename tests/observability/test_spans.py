@@ -19,7 +19,7 @@ from actors.kernel.mailbox import Envelope, TraceContext
 from actors.kernel.statistics import ServedBatch
 from actors.values import StorageUnavailable
 from service.observability.logs import set_up
-from service.observability.otel import CALLERS_A_SECOND, MOST_LINKS, OtelTracer, provider_of
+from service.observability.otel import CALLERS_A_SECOND, MAX_LINKS, OtelTracer, provider_of
 from service.observability.tracing import Tracer
 from tests.api.events import event
 from tests.api.world import NOON_MS, World, away, broken, fails_once, open_world
@@ -278,5 +278,5 @@ def test_the_links_of_a_batch_are_bounded() -> None:
 
     trio.run(make)
     _, batch = exporter.get_finished_spans()
-    assert len(batch.links) == MOST_LINKS
+    assert len(batch.links) == MAX_LINKS
     assert facts(batch) == {"catalog.actor": "keys", "catalog.messages": 1_201, "catalog.requests": 400}

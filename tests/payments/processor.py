@@ -79,6 +79,8 @@ class Processor:
     refunds: dict[str, dict[str, Any]] = field(default_factory=dict)
     invoices: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By session."""
+    endpoints: list[dict[str, Any]] | None = None
+    """None if the key may not read them."""
     refund_status: str = "succeeded"
     hanging: threading.Event = field(default_factory=threading.Event)
     released: threading.Event = field(default_factory=threading.Event)
@@ -180,6 +182,10 @@ class Processor:
             assert query.keys() == {"payment_intent", "limit"}, query
             found = [each for each in self.refunds.values() if each["payment_intent"] == query["payment_intent"]]
             return 200, {"object": "list", "data": found, "has_more": False, "url": "/v1/refunds"}
+        if address.path == "/v1/webhook_endpoints":
+            if self.endpoints is None:
+                return error(403, "invalid_request_error", "The provided key does not have the required permissions.")
+            return 200, {"object": "list", "data": self.endpoints, "has_more": False, "url": address.path}
         refund = self.refunds.get(asked.path.removeprefix("/v1/refunds/"))
         if refund is None:
             return error(404, "invalid_request_error", "No such refund", code="resource_missing")

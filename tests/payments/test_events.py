@@ -17,6 +17,7 @@ from tests.fakes import HandClock
 from tests.payments.bank import WEBHOOK_SECRET
 from tests.payments.events import charge, dispute, disputed, dumped, event, paid, refund, session, signature
 
+MADE_MS = 1_795_003_200_000
 PAYMENT = PaymentSucceeded("evt_1", "bok_1", "cs_test_1", "pi_1", 125_000, "usd")
 
 TOLD = {
@@ -29,36 +30,66 @@ TOLD = {
     ),
     "a refund that succeeded": (
         event("refund.updated", refund()),
-        RefundUpdated("re_1.succeeded", "bok_1", "pi_1", cents=125_000),
+        RefundUpdated("re_1.succeeded", "bok_1", "pi_1", cents=125_000, currency="usd"),
     ),
     "the same by its older name": (
         event("charge.refund.updated", refund()),
-        RefundUpdated("re_1.succeeded", "bok_1", "pi_1", cents=125_000),
+        RefundUpdated("re_1.succeeded", "bok_1", "pi_1", cents=125_000, currency="usd"),
     ),
     "a refund that failed": (
         event("refund.failed", refund(status="failed", failure_reason="lost_or_stolen_card")),
-        RefundUpdated("re_1.failed", "bok_1", "pi_1", "failed at the processor: lost_or_stolen_card", cents=125_000),
+        RefundUpdated(
+            "re_1.failed",
+            "bok_1",
+            "pi_1",
+            "failed at the processor: lost_or_stolen_card",
+            cents=125_000,
+            currency="usd",
+        ),
     ),
     "the same, told as an update": (
         event("refund.updated", refund(status="failed"), "evt_2"),
-        RefundUpdated("re_1.failed", "bok_1", "pi_1", "failed at the processor: no reason given", cents=125_000),
+        RefundUpdated(
+            "re_1.failed", "bok_1", "pi_1", "failed at the processor: no reason given", cents=125_000, currency="usd"
+        ),
     ),
     "a refund that was cancelled": (
         event("refund.updated", refund(status="canceled")),
-        RefundUpdated("re_1.canceled", "bok_1", "pi_1", "canceled at the processor: no reason given", cents=125_000),
+        RefundUpdated(
+            "re_1.canceled",
+            "bok_1",
+            "pi_1",
+            "canceled at the processor: no reason given",
+            cents=125_000,
+            currency="usd",
+        ),
     ),
     "a charge that was refunded in part": (
         event("charge.refunded", charge(refunded=False, amount_refunded=100)),
-        RefundUpdated("evt_1", "bok_1", "pi_1", total_cents=100),
+        RefundUpdated("evt_1", "bok_1", "pi_1", total_cents=100, currency="usd"),
     ),
-    "a dispute": (disputed(), DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.DISPUTED)),
+    "a dispute": (disputed(), DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.DISPUTED, 125_000, "usd", MADE_MS)),
     "a dispute that is reviewed": (
         event("charge.dispute.updated", dispute(status="under_review")),
-        DisputeUpdated("evt_1", "dp_1", "pi_1", PaymentState.DISPUTED),
+        DisputeUpdated("evt_1", "dp_1", "pi_1", PaymentState.DISPUTED, 125_000, "usd", MADE_MS),
     ),
-    "a dispute that was won": (disputed("won"), DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.WON)),
-    "a dispute that was lost": (disputed("lost"), DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.LOST)),
+    "a dispute that was won": (
+        disputed("won"),
+        DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.WON, 125_000, "usd", MADE_MS),
+    ),
+    "a dispute that was lost": (
+        disputed("lost"),
+        DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.LOST, 125_000, "usd", MADE_MS),
+    ),
 }
+TOLD["a dispute of a part"] = (
+    disputed("lost", amount=50),
+    DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.LOST, 50, "usd", MADE_MS),
+)
+TOLD["a dispute without amount, currency and time"] = (
+    disputed("lost", amount=None, currency=None) | {"created": None},
+    DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.LOST),
+)
 IGNORED: dict[str, Any] = {
     "a session that is not paid yet": paid(payment_status="unpaid"),
     "a session that needed no payment": paid(payment_status="no_payment_required", payment_intent=None),
@@ -75,6 +106,7 @@ IGNORED: dict[str, Any] = {
     "an inquiry that was closed": event("charge.dispute.closed", dispute(status="warning_closed")),
     "money of a dispute that was withdrawn": event("charge.dispute.funds_withdrawn", dispute()),
     "money of a dispute that came back": event("charge.dispute.funds_reinstated", dispute(status="won")),
+    **{f"a dispute of {amount!r} cents": disputed("lost", amount=amount) for amount in (0, -5, "50", 5.0, True, 2**60)},
     "a session without a payment": paid(payment_intent=None),
     "an expanded payment": paid(payment_intent={"id": "pi_1"}),
     "an amount as a text": paid(amount_total="125000"),

@@ -1,8 +1,10 @@
 """Live payments against a stand-in for Stripe on loopback: the requests sent, and the handling of each response."""
 
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ import trio
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS
+from service.config.loading import load
 from service.payments.gateway import PaymentSucceeded
+from service.payments.stripe_endpoint import check_endpoint, needed_events
 from service.payments.stripe_gateway import StripePayments, product_name
-from service.payments.stripe_webhook import event_of
+from service.payments.stripe_webhook import EVENTS, event_of
 from service.tokens.links import Links
 from tests.api.world import NOON_MS
 from tests.payments.bank import HOLD_MS, booking
@@ -431,6 +435,20 @@ async def test_the_rest_is_refunded_if_a_part_was_refunded_by_hand_and_is_not_re
     assert [each["amount"] for each in stripe.refunds.values()] == [15_000]
 
 
+async def test_what_a_lost_dispute_has_taken_is_not_refunded(stripe: Processor) -> None:
+    """Stripe would refund it: it is no refund, so it is a part of the rest."""
+    lost = replace(PAID, refunded_cents=50_000, lost_cents=50_000)
+    assert [await refund(stripe, each) for each in (lost, lost, replace(lost, refund_cents=90_000))] == [True] * 3
+    assert [each["amount"] for each in stripe.refunds.values()] == [75_000]
+
+
+async def test_a_part_by_hand_that_is_not_reported_yet_is_not_refunded_after_a_lost_dispute(stripe: Processor) -> None:
+    await refund(stripe, PART)
+    stripe.refunds["re_1"]["metadata"] = {}
+    assert await refund(stripe, replace(PAID, refunded_cents=50_000, lost_cents=50_000)) is True
+    assert [each["amount"] for each in stripe.refunds.values()] == [30_000, 45_000]
+
+
 async def test_a_part_that_failed_is_made_anew(stripe: Processor) -> None:
     await refund(stripe, PART)
     stripe.refunds["re_1"]["status"], stripe.payments["pi_1"].refunded = "failed", 0
@@ -460,3 +478,64 @@ async def test_refunds_at_once_on_two_nodes_move_money_once(stripe: Processor) -
 
 def test_one_week_is_not_weeks() -> None:
     assert product_name(booking(weeks=1)) == "Left column, 1 week from 23 November 2026"
+
+
+# The endpoint.
+
+ADDRESS = "https://catalog.example.com/api/v1/webhooks/stripe"
+
+
+def endpoint(*missing: str, **fields: Any) -> dict[str, Any]:
+    sent = [kind for kind in EVENTS if kind not in missing]
+    return {"object": "webhook_endpoint", "url": ADDRESS, "status": "enabled", "enabled_events": sent} | fields
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "line", "problem"),
+    [
+        ([endpoint()], "ok: the webhook endpoint at Stripe sends all 9 kinds of events", ""),
+        ([endpoint(url=ADDRESS + "/")], "ok: ", ""),
+        ([endpoint(enabled_events=["*"])], "ok: ", ""),
+        ([endpoint("refund.failed"), endpoint(enabled_events=["refund.failed"])], "ok: ", ""),
+        (
+            [endpoint("charge.refunded", "refund.failed")],
+            "",
+            "does not send charge.refunded, refund.failed: enable them",
+        ),
+        ([endpoint(), endpoint("refund.failed", url="https://other.example.com")], "ok: ", ""),
+        (
+            [endpoint(status="disabled")],
+            "",
+            f"no enabled webhook endpoint at Stripe sends to {ADDRESS}: add one with checkout",
+        ),
+        ([], "", "no enabled webhook endpoint"),
+        (None, "note: billing.stripe_secret_key may not read webhook endpoints", ""),
+    ],
+)
+async def test_the_doctor_reads_which_events_the_endpoint_sends(
+    stripe: Processor, endpoints: list[dict[str, Any]] | None, line: str, problem: str
+) -> None:
+    stripe.endpoints = endpoints
+    settings = {
+        "CATALOG__SERVER__BASE_URL": "https://catalog.example.com",
+        "CATALOG__MAIL__SMTP_URL": "smtp://127.0.0.1:9",
+    }
+    found = await check_endpoint(payments(stripe), load(None, settings))
+    assert [bool(each) for each in found] == [bool(line), bool(problem)]
+    assert found[0].startswith(line)
+    assert problem in found[1]
+
+
+async def test_an_endpoint_that_cannot_be_asked_for_is_a_note(stripe: Processor) -> None:
+    line, problem = await check_endpoint(payments(stripe, "sk_live_revoked"), load(None, {}))
+    assert line.startswith("note: the webhook endpoint at Stripe was not checked: ")
+    assert problem == ""
+
+
+def test_the_document_lists_the_events_that_are_read() -> None:
+    document = (Path(__file__).parents[2] / "docs/operations.md").read_text()
+    listed = re.findall(
+        r"^\| `([a-z._]+)` \|", document.partition("**Stripe.**")[2].partition("**Mails")[0], re.MULTILINE
+    )
+    assert listed == list(EVENTS)
+    assert ", ".join(EVENTS) in needed_events("https://catalog.example.com")

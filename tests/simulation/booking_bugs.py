@@ -11,9 +11,18 @@ from actors.bookings import campaigns, changes, disputes, reservations, settleme
 from actors.bookings.actor import BookingLedger
 from actors.bookings.campaigns import save_sponsor_profile, store_new_campaign
 from actors.bookings.invoices import Invoice, InvoiceKind, documents
-from actors.bookings.messages import Answer, CreateCampaign, Message, OpenCheckout, Origin, RecordPayment, Reserve
+from actors.bookings.messages import (
+    Answer,
+    CreateCampaign,
+    Message,
+    OpenCheckout,
+    Origin,
+    RecordPayment,
+    Reserve,
+    SettleDispute,
+)
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
-from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus
+from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus, PaymentReport
 from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
 from actors.bookings.store import Decide, SoldPlacement
 from actors.bookings.transitions import BookingMove, CampaignMove
@@ -302,7 +311,42 @@ def failed_refund_stays_credited(*change: Any) -> list[Invoice]:
 @BUGS.function(settlement, "_refunded_so_far")
 def part_taken_for_all(unit: UnitOfWork, booking: Booking, total_cents: int, origin: Origin) -> Answer:
     """A refund of a part counts as one of the whole payment."""
-    return settlement._refunded(unit, booking, origin)
+    return settlement._refunded(unit, booking, origin, booking.paid_cents or 0)
+
+
+@BUGS.function(disputes, "settle_dispute")
+def disputed_amount_ignored(unit: UnitOfWork, message: SettleDispute) -> Answer:
+    """A lost dispute takes the whole payment, whatever its amount."""
+    return _settled(unit, replace(message, amount_cents=None))
+
+
+@BUGS.function(disputes, "_is_newer")
+def win_after_a_loss_ignored(report: PaymentReport, known: PaymentReport) -> bool:
+    """A dispute that is closed stays as it was decided first."""
+    return known.state not in disputes.CLOSED and _newer(report, known)
+
+
+@BUGS.function(disputes, "_is_newer")
+def older_outcome_counts(report: PaymentReport, known: PaymentReport) -> bool:
+    """The outcome of a dispute that arrives last counts, though the bank has decided again since."""
+    return report.state in disputes.CLOSED
+
+
+@BUGS.function(disputes, "_has_free_weeks")
+def won_weeks_taken_from_their_buyer(unit: UnitOfWork, booking: Booking) -> bool:
+    """A dispute that is won after it was lost takes weeks back that were sold since."""
+    return True
+
+
+@BUGS.part("payments")
+class LossRefundedToo(LinkedPayments):
+    """A refund of the rest is of what the processor has left, which lost disputes do not lower."""
+
+    def cents_of(self, booking: Booking) -> int | None:
+        return super().cents_of(replace(booking, lost_cents=0))
+
+
+_settled, _newer = disputes.settle_dispute, disputes._is_newer
 
 
 @BUGS.part("sponsorship", Scene.WEBSITES)
@@ -419,6 +463,11 @@ BUGS.add(
     "payment-pays-two-bookings",
     "One payment pays every booking that an event names.",
     both(swapped(ledger_store=_SharedPayments), replaced(settlement, "record_payment", _paid_with_another)),
+)
+BUGS.add(
+    "loss-taken-for-refund",
+    "A total of refunds is compared with what went back by refunds and losses.",
+    replaced(Booking, "by_refunds_cents", property(lambda booking: booking.refunded_cents)),
 )
 BUGS.add("closed-dispute-opened-again", "An old event opens a closed dispute.", replaced(disputes, "CLOSED", ()))
 BUGS.add(

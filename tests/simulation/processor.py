@@ -52,12 +52,15 @@ class RefundUpdated:
 
 @dataclass(frozen=True, slots=True)
 class DisputeUpdated:
-    """What a dispute has come to."""
+    """What a dispute has come to, and when."""
 
     event_id: str
     dispute_id: str
     payment_id: str
     state: PaymentState
+    amount_cents: int
+    at_ms: int
+    currency: str = "usd"
 
 
 ProcessorEvent = PaymentSucceeded | RefundUpdated | DisputeUpdated
@@ -75,8 +78,16 @@ class Page:
 
 
 @dataclass(slots=True, eq=False)
+class Dispute:
+    """A dispute about a part of a payment, or about all of it."""
+
+    cents: int
+    state: PaymentState = PaymentState.DISPUTED
+
+
+@dataclass(slots=True, eq=False)
 class Payment:
-    """A payment, with the amounts refunded from it."""
+    """A payment, with the amounts refunded from it. `too_much` are refunds beyond what was left of it, losses included."""
 
     event: PaymentSucceeded
     back: list[int] = field(default_factory=list)
@@ -89,16 +100,32 @@ class Payment:
     hand_cents: int = 0
     failed: bool = False
     """The refund was sent back by the bank."""
-    dispute: PaymentState | None = None
+    disputes: dict[str, Dispute] = field(default_factory=dict)
+    most_lost_cents: int = 0
+    too_much: list[int] = field(default_factory=list)
 
     @property
     def left_cents(self) -> int:
+        """What can be refunded. The processor does not subtract losses."""
         return self.event.amount_cents - sum(self.back) - self.pending_cents
 
     @property
+    def disputed(self) -> bool:
+        return any(each.state is PaymentState.DISPUTED for each in self.disputes.values())
+
+    @property
+    def lost_cents(self) -> int:
+        return sum(each.cents for each in self.disputes.values() if each.state is PaymentState.LOST)
+
+    @property
+    def back_cents(self) -> int:
+        """What documents credit: refunds and losses, up to what was paid."""
+        return min(self.event.amount_cents, sum(self.back) + self.lost_cents)
+
+    @property
     def frozen(self) -> bool:
-        """Whether the bank decides on the money, or has taken it back."""
-        return self.dispute in (PaymentState.DISPUTED, PaymentState.LOST)
+        """Whether the bank decides on the money, or has taken all of it back."""
+        return self.disputed or self.lost_cents >= self.event.amount_cents
 
 
 class Processor:
@@ -113,6 +140,7 @@ class Processor:
         self._world = world
         self._faults = world.faults
         self._random = world.faults.stream("processor")
+        self._of_disputes = world.faults.stream("disputes")
         self._all_answered = trio.Event()
         self._made: set[str] = set()
         self._pending: set[str] = set()
@@ -133,8 +161,9 @@ class Processor:
         """A node sends someone to this session, which can be paid from now on."""
         self.pages[booking_id].opened.append(session_id)
 
-    def refund(self, key: str, payment_id: str, cents: int | None) -> bool:
-        """Refund a part of a payment, or the rest of it, once per key. Returns True when done, False while undecided."""
+    def refund(self, key: str, payment_id: str, cents: int | None, known_lost_cents: int = 0) -> bool:
+        """Refund a part of a payment, or the rest of it, once per key. Returns True when done, False while undecided. The
+        node that asks knows of `known_lost_cents`."""
         payment = self.payments[payment_id]
         if payment.failed or payment.frozen:
             self._decline(payment)
@@ -146,6 +175,8 @@ class Processor:
         cents = payment.left_cents if cents is None else cents
         if cents > payment.left_cents:
             raise MoreThanLeft
+        if cents > payment.left_cents - known_lost_cents:
+            payment.too_much.append(cents)
         if self._faults.strikes("refund_declined"):
             self._decline(payment)
             raise PaymentsRefused("simulated: no money to pay it back from")
@@ -238,19 +269,50 @@ class Processor:
         return RefundUpdated(self._event("re"), payment.event.booking_id, payment.event.payment_id, total_cents=total)
 
     async def _dispute(self, payment: Payment) -> None:
-        """Dispute a payment that nobody has begun to refund, at times before it was reported; then decide. Both events
-        are under way at once, so either can come first."""
+        """Dispute a payment that we have not begun to refund, at times before it was reported; then decide, at times twice.
+        All events are under way at once, so any can come first. A bank may take back what was refunded by hand."""
         await trio.sleep(self._random.uniform(0.0, 1.5))
-        if payment.busy or payment.back or payment.failed:
+        if payment.busy or sum(payment.back) > payment.hand_cents or payment.by_hand or payment.failed:
             return
-        dispute_id, payment_id = self._event("dp"), payment.event.payment_id
-        payment.dispute = PaymentState.DISPUTED
-        self._start(self._send, DisputeUpdated(self._event("evt"), dispute_id, payment_id, payment.dispute))
+        cents = self._part(payment.event.amount_cents) if self._faults.strikes("disputed_in_part") else None
+        dispute_id, dispute = self._event("dp"), Dispute(payment.event.amount_cents if cents is None else cents)
+        payment.disputes[dispute_id] = dispute
+        self._tell(payment, dispute_id)
+        if cents is not None and self._faults.strikes("disputed_again"):
+            other_id, other = self._event("dp"), Dispute(payment.event.amount_cents - cents)
+            payment.disputes[other_id] = other
+            self._tell(payment, other_id)
+            self._start(self._close, payment, other_id)
         await trio.sleep(self._random.uniform(0.1, 4.0))
-        if self._faults.strikes("dispute_stays_open"):
-            return
-        payment.dispute = self._random.choice((PaymentState.WON, PaymentState.LOST))
-        await self._send(DisputeUpdated(self._event("evt"), dispute_id, payment_id, payment.dispute))
+        if not self._faults.strikes("dispute_stays_open"):
+            await self._close(payment, dispute_id)
+
+    def _part(self, cents: int) -> int:
+        """A part of an amount: from one cent to all but one."""
+        return self._of_disputes.choice((1, cents // 5, cents // 2, cents - cents // 5, cents - 1))
+
+    async def _close(self, payment: Payment, dispute_id: str) -> None:
+        """Decide on a dispute, and perhaps decide the opposite seconds later: events have whole seconds."""
+        await trio.sleep(self._of_disputes.uniform(0.0, 0.5))
+        self._decide_dispute(payment, dispute_id, self._random.choice((PaymentState.WON, PaymentState.LOST)))
+        if self._faults.strikes("dispute_decided_again"):
+            await trio.sleep(self._of_disputes.uniform(1.1, 4.0))
+            lost = payment.disputes[dispute_id].state is PaymentState.LOST
+            self._decide_dispute(payment, dispute_id, PaymentState.WON if lost else PaymentState.LOST)
+
+    def _decide_dispute(self, payment: Payment, dispute_id: str, state: PaymentState) -> None:
+        payment.disputes[dispute_id].state = state
+        payment.most_lost_cents = max(payment.most_lost_cents, payment.lost_cents)
+        self._tell(payment, dispute_id)
+
+    def _tell(self, payment: Payment, dispute_id: str) -> None:
+        dispute, at_ms = payment.disputes[dispute_id], self._now_ms() // SECOND_MS * SECOND_MS
+        self._start(
+            self._send,
+            DisputeUpdated(
+                self._event("evt"), dispute_id, payment.event.payment_id, dispute.state, dispute.cents, at_ms
+            ),
+        )
 
     # Events that are not about our money.
 
@@ -275,7 +337,7 @@ class Processor:
                 event = RefundUpdated(self._event("re"), booking.id, payment_id)
             case 1:
                 state = self._random.choice((PaymentState.DISPUTED, PaymentState.LOST))
-                event = DisputeUpdated(self._event("evt"), self._event("dp"), payment_id, state)
+                event = DisputeUpdated(self._event("evt"), self._event("dp"), payment_id, state, amount, self._now_ms())
             case _:
                 session_id = self._event("cs_other")
                 event = PaymentSucceeded(
@@ -354,7 +416,13 @@ class LinkedPayments:
     def _refund(self, booking: Booking, payment_id: str) -> bool:
         """Refund what was ordered or, if less is left because a part was refunded by hand, the rest."""
         try:
-            return self.processor.refund(self.key_of(booking), payment_id, self.cents_of(booking))
+            cents = self.cents_of(booking)
+            if cents is not None and booking.lost_cents:
+                # A part that was refunded by hand may not be reported yet.
+                cents = min(cents, self.processor.payments[payment_id].left_cents - booking.lost_cents)
+                if cents <= 0:
+                    return True
+            return self.processor.refund(self.key_of(booking), payment_id, cents, booking.lost_cents)
         except MoreThanLeft:
             return self._refund(replace(booking, refund_cents=None), payment_id)
 
@@ -366,7 +434,8 @@ class LinkedPayments:
         return f"refund-{booking.id}-{self.cents_of(booking)}"
 
     def cents_of(self, booking: Booking) -> int | None:
-        return None if booking.refund_cents is None else booking.refund_left_cents
+        whole = booking.refund_cents is None and not booking.lost_cents
+        return None if whole else booking.refund_left_cents
 
     async def _travel(self) -> None:
         slow = self._faults.strikes("processor_slow")

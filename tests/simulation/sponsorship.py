@@ -352,5 +352,13 @@ class Sponsorship(NodeSide):
                 return await self.node.intent(
                     "settle dispute",
                     Change(event.dispute_id, None, event.state, payment=event.payment_id),
-                    lambda: self.ledger.settle_dispute(event.dispute_id, event.payment_id, event.state),
+                    lambda: self.ledger.settle_dispute(
+                        event.dispute_id,
+                        event.payment_id,
+                        event.state,
+                        event.amount_cents,
+                        event.currency,
+                        event.event_id,
+                        event.at_ms,
+                    ),
                 )

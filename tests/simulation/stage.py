@@ -25,7 +25,7 @@ from actors.shared.announcements import Topic
 from actors.times import WEEK_MS, week_of, weeks_from
 from actors.webhooks.messages import EventType, Webhook
 from tests.doubles.invoices import issue
-from tests.simulation.processor import Payment, PaymentSucceeded
+from tests.simulation.processor import Dispute, Payment, PaymentSucceeded
 from tests.simulation.rules import BOOKINGS, OLD_DAYS
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _open_ending_weeks(world: "World") -> None:
             booking = replace(booking, disputed=True)
             report = PaymentReport("dp_stage", booking.payment_id or "", PaymentState.DISPUTED, world.base_ms - HOUR_MS)
             memory.payment_reports[report.id] = report
-            world.processor.payments[report.payment_id].dispute = PaymentState.DISPUTED
+            world.processor.payments[report.payment_id].disputes[report.id] = Dispute(booking.amount_cents)
         memory.bookings[booking_id] = booking
         for week, seen in enumerate(ending.seen):
             if seen:

@@ -28,14 +28,15 @@ WHOLE = list(Scene).index(Scene.WHOLE)
 SEEDS_FOR_A_BUG = 100
 """Each in the scene that can show it."""
 FOUND_BY = {
-    "closed-dispute-opened-again": 17,
-    "disputed-and-shown": 1,
-    "early-reports-forgotten": 9,
+    "closed-dispute-opened-again": 5,
+    "loss-refunded-too": 9,
+    "loss-taken-for-refund": 5,
+    "older-outcome-counts": 22,
     "foreign-session-pays": 1,
     "half-a-batch-answered": 11,
     "known-network-without-end": 4,
     "lock-never-forgiven": 3,
-    "refund-in-a-dispute": 23,
+    "refund-in-a-dispute": 18,
     "refund-in-wrong-window": 11,
     "refund-not-followed": 12,
     "refused-and-recorded-later": 5,
@@ -43,6 +44,7 @@ FOUND_BY = {
     "retried-blindly": 16,
     "settled-part-recorded-again": 32,
     "settled-taken-for-committed": 25,
+    "won-weeks-taken-from-their-buyer": 40,
 }
 """Seeds tried first for bugs that the first seeds do not show. This only saves time."""
 ROOT = Path(__file__).parents[2]

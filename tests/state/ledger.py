@@ -90,6 +90,10 @@ CHANGEABLE = (
     "refund_requests",
     "refund_cents",
     "next_step_ms",
+    "paid_currency",
+    "lost_cents",
+    "excess_cents",
+    "lost_from",
 )
 
 
@@ -116,6 +120,8 @@ class Ledger:
     digest_mailed_ms: int = 0
     last: Decision = field(default_factory=Decision)
     made: int = 0
+    credited: int = 0
+    """The cents of all credit notes, less those of invoices that cancel them."""
 
     def act(self, *messages: Message) -> list[Answer]:
         """Decide one batch, apply it as a database would, and return its answers."""
@@ -124,6 +130,9 @@ class Ledger:
         for booking in decision.bookings.values():
             known = self.bookings.get(booking.id, booking)
             assert replace(booking, **{name: getattr(known, name) for name in CHANGEABLE}) == known
+        for each in decision.invoices:
+            if each.belongs_to is not None:
+                self.credited += each.amount_cents if each.kind == "credit_note" else -each.amount_cents
         self.sponsors |= decision.sponsors
         self.campaigns |= decision.campaigns
         self.slots |= decision.slots
@@ -327,9 +336,9 @@ class Ledger:
         return SettleRefund(booking_id, declined, self.origin(PAYMENTS), event, payment, cents, total_cents)
 
     def dispute(
-        self, payment: str, state: PaymentState = PaymentState.DISPUTED, dispute: str = "dp_1"
+        self, payment: str, state: PaymentState = PaymentState.DISPUTED, dispute: str = "dp_1", **fields: Any
     ) -> SettleDispute:
-        return SettleDispute(dispute, payment, state, self.origin(PAYMENTS))
+        return SettleDispute(dispute, payment, state, self.origin(PAYMENTS), **fields)
 
     def postpone(self, booking_id: str, due_ms: int) -> PostponeRefund:
         return PostponeRefund(booking_id, due_ms)

@@ -652,6 +652,8 @@ def test_the_table_holds_what_was_decided() -> None:
         ("checkout", "cancelled"),
         ("refunding", "paid"),
         ("refunded", "refunding"),
+        # A dispute that was won after it was lost.
+        ("refunded", "paid"),
         # Late payments.
         ("expired", "paid"),
         ("expired", "refunding"),

@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
 from actors.bookings.decision import BookingRules
 from actors.bookings.records import BookingStatus, Mode, PaymentReport, PaymentState
 from actors.values import Code
-from tests.state.ledger import ANN, BOB, DAY, HOLD, Ledger, booked, furnished, holds_only_what_it_may, refused
+from tests.state.ledger import ANN, BOB, DAY, HOLD, REST, Ledger, booked, furnished, holds_only_what_it_may, refused
 
 PAID, REFUNDING, REFUNDED = BookingStatus.PAID, BookingStatus.REFUNDING, BookingStatus.REFUNDED
 DISPUTED, WON, LOST = PaymentState.DISPUTED, PaymentState.WON, PaymentState.LOST
@@ -161,21 +162,13 @@ def test_only_the_first_report_of_a_state_is_kept(ledger: Ledger) -> None:
     assert ledger.last.reports == {}
 
 
-@pytest.mark.parametrize("late", [DISPUTED, WON, LOST])
-@pytest.mark.parametrize("closed", [WON, LOST])
-def test_a_closed_dispute_stays_closed(ledger: Ledger, closed: PaymentState, late: PaymentState) -> None:
-    pay(ledger)
-    ledger.act(ledger.dispute("pay_1", closed))
-    mails = len(ledger.alerts)
-    ledger.act(ledger.dispute("pay_1", late))
-    assert (ledger.reports["dp_1"].state, len(ledger.alerts)) == (closed, mails)
-    assert ledger.status("b1") is (PAID if closed is WON else REFUNDED)
-
-
 @pytest.mark.parametrize("closed", [WON, LOST])
 def test_a_closed_dispute_is_never_opened_again(ledger: Ledger, closed: PaymentState) -> None:
     pay(ledger)
-    ledger.act(ledger.dispute("pay_1", closed), ledger.dispute("pay_1"), ledger.dispute("pay_1", WON))
+    ledger.act(ledger.dispute("pay_1", closed))
+    mails = len(ledger.alerts)
+    ledger.act(ledger.dispute("pay_1"), ledger.dispute("pay_1", closed), ledger.dispute("pay_1"))
+    assert (ledger.reports["dp_1"].state, len(ledger.alerts)) == (closed, mails)
     assert not ledger.bookings["b1"].disputed
     assert ledger.status("b1") is (PAID if closed is WON else REFUNDED)
 
@@ -260,3 +253,122 @@ def test_a_dispute_of_a_late_payment_stops_its_refund_when_lost(ledger: Ledger) 
     assert (ledger.status("b1"), ledger.bookings["b1"].refund_due_ms) == (REFUNDED, None)
     assert ledger.held("b2") == [0]
     assert ledger.bookings["b1"].tenant_id == ANN
+
+
+# Parts, and a bank that decides once more.
+
+PART, LEFT = 1_000, REST - 1_000
+Report = tuple[PaymentState | str, int | None, int]
+"""The outcome of a dispute, its amount and when it was decided; or a refund by hand and the total after it."""
+
+
+def report(ledger: Ledger, number: int, reported: Report) -> None:
+    state, cents, at_ms = reported
+    if isinstance(state, PaymentState):
+        fields = {"amount_cents": cents, "currency": "usd", "at_ms": at_ms, "event_id": f"evt_{number}"}
+        ledger.act(ledger.dispute("pay_1", state, "dp_2" if cents == LEFT else "dp_1", **fields))
+    else:
+        ledger.act(ledger.settle("b1", event=f"evt_{number}", payment="pay_1", total_cents=cents))
+
+
+@pytest.mark.parametrize(
+    ("story", "status", "back", "excess"),
+    [
+        pytest.param([(LOST, PART, 2)], PAID, PART, 0, id="a part is lost"),
+        pytest.param([(DISPUTED, PART, 1), (LOST, PART, 2)], PAID, PART, 0, id="a part is opened and lost"),
+        pytest.param([(DISPUTED, PART, 1), (WON, PART, 2)], PAID, 0, 0, id="a part is won"),
+        pytest.param([(LOST, PART, 2), (WON, PART, 3)], PAID, 0, 0, id="a part is won after it was lost"),
+        pytest.param([(WON, PART, 2), (LOST, PART, 3)], PAID, PART, 0, id="a part is lost after it was won"),
+        pytest.param([(LOST, REST, 2), (WON, REST, 3)], PAID, 0, 0, id="all is won after it was lost"),
+        pytest.param([(LOST, PART, 2), (WON, PART, 3), (LOST, PART, 4)], PAID, PART, 0, id="lost, won and lost"),
+        pytest.param([(LOST, None, 2), (WON, None, 3)], PAID, 0, 0, id="all, without an amount"),
+        pytest.param([(LOST, PART, 2), (LOST, LEFT, 3)], REFUNDED, REST, 0, id="two parts are all"),
+        pytest.param([(LOST, PART, 2), (LOST, LEFT, 3), (WON, PART, 4)], PAID, LEFT, 0, id="one of two comes back"),
+        pytest.param([(LOST, REST + 9, 2)], REFUNDED, REST, 9, id="more than was paid"),
+        pytest.param([("refund", 200, 0), (LOST, REST, 2)], REFUNDED, REST, 200, id="more than a refund has left"),
+        pytest.param(
+            [("refund", 200, 0), (LOST, REST, 2), (WON, REST, 3)], PAID, 200, 0, id="a refund stays after a win"
+        ),
+        pytest.param([("refund", LEFT, 0), (LOST, PART, 2)], REFUNDED, REST, 0, id="a refund and a loss are all"),
+        pytest.param([("refund", PART, 0), (LOST, PART, 2)], PAID, 2 * PART, 0, id="a refund and a loss are a part"),
+    ],
+)
+def test_money_agrees_whatever_the_order_and_number_of_reports(
+    story: list[Report], status: BookingStatus, back: int, excess: int
+) -> None:
+    for order in permutations(enumerate(story)):
+        ledger = furnished(BookingRules(mode=Mode.LIVE))
+        ledger.act(ledger.reserve("b1"), ledger.checkout("b1"), ledger.session("b1", "cs_1"))
+        pay(ledger, event="evt_paid")
+        for number, reported in (*order, *order):
+            report(ledger, number, reported)
+        booking = ledger.bookings["b1"]
+        assert (booking.status, booking.refunded_cents, booking.excess_cents) == (status, back, excess), order
+        assert ledger.credited == back, order
+        assert ledger.held("b1") == ([0] if status is PAID else []), order
+        holds_only_what_it_may(ledger)
+
+
+def test_a_part_that_is_lost_is_credited_and_leaves_the_ad_on_the_air(ledger: Ledger) -> None:
+    pay(ledger)
+    booking = booked(ledger.one(ledger.dispute("pay_1", LOST, amount_cents=50, currency="usd")))
+    assert (booking.status, booking.issue, booking.refunded_cents) == (PAID, "dispute_lost", 50)
+    assert [(each.kind, each.amount_cents) for each in ledger.last.invoices] == [("credit_note", 50)]
+    facts = json.loads(ledger.alerts[-1].facts)
+    assert {name: facts[name] for name in ("lost_cents", "amount_cents", "status")} == {
+        "lost_cents": "50",
+        "amount_cents": str(REST),
+        "status": "paid",
+    }
+
+
+def test_an_order_after_a_lost_part_refunds_what_is_left(ledger: Ledger) -> None:
+    pay(ledger)
+    ledger.act(ledger.dispute("pay_1", LOST, amount_cents=PART), ledger.refund("b1"))
+    assert ledger.bookings["b1"].refund_left_cents == LEFT
+    ledger.act(ledger.settle("b1"))
+    booking = ledger.bookings["b1"]
+    assert (booking.status, booking.by_refunds_cents, booking.left_cents) == (REFUNDED, LEFT, 0)
+    assert ledger.mails[-1].template == "refund_made"
+    assert json.loads(ledger.mails[-1].facts)["refund_cents"] == str(LEFT)
+
+
+def test_weeks_that_were_sold_meanwhile_are_not_taken_from_their_buyer(ledger: Ledger) -> None:
+    """An administrator decides whether the money goes back."""
+    pay(ledger)
+    ledger.act(ledger.dispute("pay_1", LOST), ledger.reserve("b2", owner=BOB))
+    booking = booked(ledger.one(ledger.dispute("pay_1", WON)))
+    assert (booking.status, booking.issue, booking.refund_due_ms) == (REFUNDING, "dispute_won", None)
+    assert (booking.refunded_cents, ledger.held("b2"), ledger.credited) == (0, [0], 0)
+    assert booked(ledger.one(ledger.refund("b1"))).refund_due_ms == ledger.now_ms
+
+
+@pytest.mark.parametrize(("made", "status"), [(False, REFUNDING), (True, REFUNDED)])
+def test_a_refund_that_was_due_before_the_loss_is_due_again(ledger: Ledger, made: bool, status: BookingStatus) -> None:
+    """Unless it had been made, and its event was late."""
+    pay(ledger)
+    ledger.act(ledger.refund("b1"), ledger.dispute("pay_1", LOST))
+    ledger.act(*[ledger.settle("b1", event="evt_r", payment="pay_1")] * made)
+    booking = booked(ledger.one(ledger.dispute("pay_1", WON)))
+    assert (booking.status, booking.refund_due_ms) == (status, None if made else ledger.now_ms)
+
+
+def test_a_loss_that_1_1_recorded_is_taken_back(ledger: Ledger) -> None:
+    """It stored no amount, and the whole payment as refunded."""
+    pay(ledger)
+    ledger.act(ledger.dispute("pay_1", LOST))
+    ledger.bookings["b1"] = replace(ledger.bookings["b1"], lost_cents=0, lost_from=None)
+    booking = booked(ledger.one(ledger.dispute("pay_1", WON, amount_cents=50)))
+    assert (booking.status, booking.refunded_cents, ledger.held("b1")) == (PAID, 0, [0])
+
+
+def test_an_amount_in_another_currency_counts_as_the_whole_payment(ledger: Ledger) -> None:
+    pay(ledger)
+    assert booked(ledger.one(ledger.dispute("pay_1", LOST, amount_cents=50, currency="eur"))).status is REFUNDED
+
+
+def test_a_refund_in_another_currency_than_the_payment_is_not_counted(ledger: Ledger) -> None:
+    pay(ledger)
+    late = replace(ledger.settle("b1", event="evt_r", payment="pay_1", total_cents=50), currency="eur")
+    refused(ledger.one(late), Code.INVALID_STATE)
+    assert ledger.bookings["b1"].refunded_cents == 0

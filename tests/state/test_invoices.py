@@ -1,5 +1,6 @@
 """The rules of invoices: one document for each change of a booking's money, and numbers without gaps."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from actors.bookings.invoices import Invoice, InvoiceKind, Seller, issuable, needed, numbered
 from actors.bookings.records import Mode, PaymentState
 from actors.bookings.state import BookingRules
-from tests.state.ledger import ANN, MINUTE, MONDAY, NOON, PAIR, PRICE, REST, Ledger, furnished
+from tests.state.ledger import ANN, DAY, MINUTE, MONDAY, NOON, PAIR, PRICE, REST, SLOT, Ledger, furnished
 
 SELLER = Seller("Example Media", "1 Example Street\n10000 Example", "XX123", "EM-")
 INVOICE, CREDIT_NOTE = InvoiceKind.INVOICE, InvoiceKind.CREDIT_NOTE
@@ -51,10 +52,24 @@ def test_a_payment_is_invoiced_with_seller_and_buyer_as_they_are(ledger: Ledger)
             buyer_website=sponsor.website,
             buyer_email="",
             slot_name=booking.slot_name,
-            week_start_ms=MONDAY,
+            week_start_ms=MONDAY + 2 * DAY,
             weeks=1,
         )
     ]
+
+
+@pytest.mark.parametrize(("slot", "week", "day"), [(SLOT, 0, 2), (PAIR, 0, 2), (SLOT, 1, 7)])
+def test_documents_are_about_the_days_that_were_bought(slot: str, week: int, day: int) -> None:
+    """Of a week that has begun, on its Wednesday, five are left."""
+    ledger = furnished()
+    ledger.paid("b1", slot, week)
+    ledger.act(ledger.settle("b1", event="evt_r", payment="pay_b1", total_cents=100))
+    invoices = [*ledger.last.invoices]
+    assert invoices
+    for each in invoices:
+        assert each.period_start_ms == MONDAY + day * DAY
+    facts = json.loads(ledger.mails[-1].facts)
+    assert facts["period_start_ms"] == str(MONDAY + day * DAY)
 
 
 def test_a_repeated_payment_and_a_second_one_are_not_invoiced_again(ledger: Ledger) -> None:
@@ -73,7 +88,7 @@ def test_a_payment_that_comes_too_late_has_an_invoice_and_its_refund_a_credit_no
     assert [invoice.series for invoice in ledger.last.invoices] == ["test credit_note"]
 
 
-@pytest.mark.parametrize(("amount", "currency", "cents"), [(REST - 1, "usd", REST - 1), (0, "usd", 0), (9, "eur", 0)])
+@pytest.mark.parametrize(("amount", "currency", "cents"), [(REST - 1, "usd", REST - 1), (0, "usd", 0), (9, "eur", 9)])
 def test_an_invoice_is_about_the_money_that_arrived(ledger: Ledger, amount: int, currency: str, cents: int) -> None:
     ledger.act(ledger.pay("b1", amount=amount, currency=currency))
     assert written(ledger) == [(INVOICE, cents)] * bool(cents)

@@ -75,7 +75,7 @@ def test_the_reports_of_one_refund_count_once_in_any_order(ordered: Ledger, firs
 def test_a_part_by_hand_leaves_the_booking_on_the_air(ledger: Ledger) -> None:
     by_hand(ledger, PART, "evt_1")
     assert (state(ledger), ledger.held("b1")) == ((PAID, PART), [0])
-    assert ledger.told()[-1] == ("booking.refunded_in_part", {"refundedCents": [0, PART]})
+    assert ledger.told()[-1] == ("booking.refunded_in_part", {"refundedCents": [0, PART], "currency": "usd"})
     assert written(ledger) == [(InvoiceKind.CREDIT_NOTE, PART)]
     by_hand(ledger, PART, "evt_2")
     assert kept_nothing(ledger)

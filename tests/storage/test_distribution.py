@@ -76,6 +76,13 @@ async def test_it_is_distributed_once_with_what_it_holds(database_target: Target
         assert tables == ["event_counts", "event_journal", "event_keys", "event_site_counts"]
         kept = "select (select count(*) from undistributed.event_keys), (select sum(impressions) from deliveries)"
         assert tuple(await database.read(lambda c: c.fetchrow(kept))) == (1, 1)
+        rename = "update citus_stand_in.pg_dist_partition set logicalrelid = '{}' where logicalrelid = '{}'::regclass"
+        for name in tables:
+            await change(database, rename.format("tenants", name))
+            with pytest.raises(DistributionError, match="its event tables are not distributed"):
+                await read_places(database)
+            await change(database, rename.format(name, "tenants"))
+        assert await read_places(database)
 
 
 async def test_counts_of_the_last_release_move_beside_those_that_are_not_distributed(

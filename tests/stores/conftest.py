@@ -1,8 +1,9 @@
 """All stores, over Postgres and in memory: each contract test runs over both."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import pytest
 import trio
@@ -40,6 +41,9 @@ from tests.doubles.sponsorship import MemorySponsorship
 from tests.doubles.tables import Memory
 from tests.doubles.webhooks import MemoryWebhooks
 from tests.stores.distributed import CITUS_URL, distributed, distributed_events, on_citus
+
+M = TypeVar("M")
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,11 @@ def stores_over(database: Database) -> Stores:
         PostgresWebhooks(database),
         database,
     )
+
+
+def beside(stores: Stores, memory: Callable[[Memory], M], postgres: Callable[[Database], P]) -> M | P:
+    """One more store over the same database."""
+    return memory(stores.below) if isinstance(stores.below, Memory) else postgres(stores.below)
 
 
 async def stores_over_workers(database: Database) -> Stores:

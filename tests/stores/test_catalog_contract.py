@@ -1,6 +1,5 @@
 """The contract of the catalog store, over Postgres and in memory: importing, loading and searching."""
 
-from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
@@ -10,31 +9,22 @@ import pytest
 import trio
 
 from actors.catalog.store import CatalogStore, Counts, Entry, Import, Kind, Search
-from storage.connection.pool import Database, open_database
-from storage.connection.target import Target
+from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 from tests.doubles.catalog import MemoryCatalog
 from tests.doubles.tables import Memory
 from tests.fakes import together
 from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, usecase
+from tests.stores.conftest import Stores, beside
 
 MANY = 2_500
 """More than two chunks of an import and of a load."""
 BOUND_SECONDS = 30.0
 
 
-@pytest.fixture(params=["memory", "postgres"])
-def target(request: pytest.FixtureRequest) -> Target | None:
-    return request.getfixturevalue("database_target") if request.param == "postgres" else None
-
-
 @pytest.fixture
-async def store(target: Target | None) -> AsyncIterator[CatalogStore]:
-    if target is None:
-        yield MemoryCatalog(Memory())
-        return
-    async with open_database(target) as database:
-        yield PostgresCatalog(database)
+def store(stores: Stores) -> CatalogStore:
+    return beside(stores, MemoryCatalog, PostgresCatalog)
 
 
 @dataclass(slots=True)

@@ -16,10 +16,9 @@ from service.seed.demo import demo_data
 from storage.connection.pool import Database
 from storage.postgres.demo import PostgresDemo
 from tests.doubles.demo import MemoryDemo
-from tests.doubles.tables import Memory
 from tests.fakes import kinds, together
 from tests.stores.books import NOW
-from tests.stores.conftest import Stores, stores_over
+from tests.stores.conftest import Stores, beside, stores_over
 from tests.stores.tallies import Counts, Tally, keys_of, row
 from tests.stores.test_events_on_nodes import deadlocks, nodes
 from tests.stores.test_ledger_on_two_nodes import while_held
@@ -41,8 +40,7 @@ def tally(stores: Stores) -> Tally:
 
 @pytest.fixture
 def demo(stores: Stores) -> DemoStore:
-    below = stores.below
-    return MemoryDemo(below) if isinstance(below, Memory) else PostgresDemo(below)
+    return beside(stores, MemoryDemo, PostgresDemo)
 
 
 async def replace(demo: DemoStore, data: DemoData | None, number: int) -> None:

@@ -1,9 +1,8 @@
 """The contract of the demo store, over Postgres and in memory: a demo is added, replaced and removed; real rows stay."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import astuple, dataclass, field, fields, replace
-from operator import methodcaller
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -11,183 +10,115 @@ import trio
 
 from actors.bookings.demo import DemoCounts, DemoData
 from actors.bookings.messages import Origin
-from actors.bookings.records import Booking, BookingStatus, Campaign, Content, Slot, Sponsor
+from actors.bookings.records import Booking, Campaign, Slot, Sponsor
+from actors.bookings.state import Decision
 from actors.bookings.store import TOPIC, DemoStore
-from actors.bookings.unit_of_work import weeks_of
+from actors.keys.state import Decision as KeysDecision
+from actors.keys.state import LockSet as KeysWanted
+from actors.keys.state import Snapshot as KeysSnapshot
 from actors.times import WEEK_MS, week_of
 from actors.values import Account, Agent, Contended, StorageUnavailable, Tenant, Tier
 from service.seed.demo import demo_data
 from service.seed.samples import load_demo, replace_demo
-from storage.connection.pool import Connection, Database, open_database
-from storage.connection.target import Target
+from storage.connection.pool import Connection, Database
 from storage.postgres.demo import PostgresDemo
 from storage.rows.columns import record_of
+from storage.rows.tables import BOOKINGS, CAMPAIGNS, SLOTS, SPONSORS, Table
 from tests.doubles.demo import MemoryDemo
 from tests.doubles.tables import Memory
 from tests.fakes import HandClock, Script, SeededEntropy, together
+from tests.stores.books import NOW, Books
+from tests.stores.conftest import Stores, beside, stores_over
 
-NOW = 1_795_000_000_000
 DATA = demo_data(NOW)
 OPERATOR = Agent("cli", "uid 0")
-RECORDS = {"sponsors": Sponsor, "slots": Slot, "campaigns": Campaign, "bookings": Booking}
-Row = Sponsor | Slot | Campaign | Booking
 
 
 @dataclass(slots=True)
 class Picture:
     """The content of all tables, in a form that can be compared."""
 
-    sponsors: dict[str, Any] = field(default_factory=dict)
-    slots: dict[str, Any] = field(default_factory=dict)
-    campaigns: dict[str, Any] = field(default_factory=dict)
-    bookings: dict[str, Any] = field(default_factory=dict)
-    weeks: dict[Any, str] = field(default_factory=dict)
-    events: dict[str, str] = field(default_factory=dict)
-    days: dict[Any, Any] = field(default_factory=dict)
-    accounts: dict[str, str] = field(default_factory=dict)
-    tiers: dict[str, str] = field(default_factory=dict)
-    audits: list[tuple[str, str, Any]] = field(default_factory=list)
-    revision: int = 0
+    sponsors: dict[str, Sponsor]
+    slots: dict[str, Slot]
+    campaigns: dict[str, Campaign]
+    bookings: dict[str, Booking]
+    weeks: dict[tuple[str, int], str]
+    events: dict[str, str]
+    days: dict[tuple[str, int], tuple[int, int]]
+    accounts: dict[str, str]
+    tiers: dict[str, str]
+    audits: list[tuple[str, str, Any]]
+    revision: int
 
 
-class InMemory:
-    """Rows of a demo store in memory."""
-
-    def __init__(self) -> None:
-        self.memory = Memory()
-        self.store: DemoStore = MemoryDemo(self.memory)
-
-    async def put(self, *rows: Row) -> None:
-        tables: dict[type[Row], dict[str, Any]] = {
-            Sponsor: self.memory.sponsors,
-            Slot: self.memory.slots,
-            Campaign: self.memory.campaigns,
-            Booking: self.memory.bookings,
-        }
-        for row in rows:
-            tables[type(row)][row.tenant_id if isinstance(row, Sponsor) else row.id] = row
-            if isinstance(row, Booking) and row.status is BookingStatus.PAID:
-                self.memory.slot_weeks.update(dict.fromkeys(weeks_of(row), row.id))
-
-    async def account(self, email: str, tenant_id: str) -> None:
-        self.memory.tenants[tenant_id] = Tenant(tenant_id, Tier.CLAIMED)
-        self.memory.accounts[email] = Account(email, tenant_id, NOW)
-
-    async def deliver(self, booking_id: str, day: int, impressions: int, clicks: int) -> None:
-        self.memory.delivery_days[booking_id, day] = (impressions, clicks)
-
-    async def pay(self, event_id: str, booking_id: str) -> None:
-        self.memory.payment_events[event_id] = booking_id, NOW
-
-    async def picture(self) -> Picture:
-        memory = self.memory
-        return Picture(
-            dict(memory.sponsors),
-            dict(memory.slots),
-            dict(memory.campaigns),
-            dict(memory.bookings),
-            dict(memory.slot_weeks),
-            {event_id: booking_id for event_id, (booking_id, _) in memory.payment_events.items()},
-            dict(memory.delivery_days),
-            {email: account.tenant_id for email, account in memory.accounts.items()},
-            {tenant.id: tenant.tier for tenant in memory.tenants.values()},
-            [(row.action, row.actor_type, json.loads(row.changes)) for row in memory.audits],
-            memory.sponsorship_revision,
-        )
+def picture_of_memory(memory: Memory) -> Picture:
+    return Picture(
+        dict(memory.sponsors),
+        dict(memory.slots),
+        dict(memory.campaigns),
+        dict(memory.bookings),
+        dict(memory.slot_weeks),
+        {event_id: booking_id for event_id, (booking_id, _) in memory.payment_events.items()},
+        dict(memory.delivery_days),
+        {email: account.tenant_id for email, account in memory.accounts.items()},
+        {tenant.id: tenant.tier for tenant in memory.tenants.values()},
+        [(row.action, row.actor_type, json.loads(row.changes)) for row in memory.audits],
+        memory.sponsorship_revision,
+    )
 
 
-class InPostgres:
-    """Rows of a demo store over Postgres."""
+async def picture_of_postgres(connection: Connection) -> Picture:
+    async def rows(table: str, *key: str) -> dict[Any, Any]:
+        found = await connection.fetch(f"select * from {table} order by {', '.join(key)}")
+        return {row[key[0]] if len(key) == 1 else tuple(row[name] for name in key): row for row in found}
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self.store: DemoStore = PostgresDemo(database)
+    async def values(table: str, value: str, *key: str) -> dict[Any, Any]:
+        return {name: row[value] for name, row in (await rows(table, *key)).items()}
 
-    async def put(self, *rows: Row) -> None:
-        async def work(connection: Connection) -> None:
-            for row in rows:
-                [table] = [name for name, record in RECORDS.items() if isinstance(row, record)]
-                values = {column.name: getattr(row, column.name) for column in fields(row)}
-                if isinstance(row, Campaign):
-                    values |= dict(zip((c.name for c in fields(Content)), astuple(values.pop("content")), strict=True))
-                await insert(connection, table, values)
-                if isinstance(row, Booking) and row.status is BookingStatus.PAID:
-                    for slot_id, week_ms in weeks_of(row):
-                        await insert(
-                            connection, "slot_weeks", {"slot_id": slot_id, "week_ms": week_ms, "booking_id": row.id}
-                        )
+    async def records(table: Table) -> dict[str, Any]:
+        return {name: record_of(table.kind, row) for name, row in (await rows(table.name, *table.key)).items()}
 
-        await self.database.transact(work)
+    return Picture(
+        await records(SPONSORS),
+        await records(SLOTS),
+        await records(CAMPAIGNS),
+        await records(BOOKINGS),
+        await values("slot_weeks", "booking_id", "slot_id", "week_ms"),
+        await values("payment_events", "booking_id", "id"),
+        {key: row[2:] for key, row in (await rows("deliveries", "booking_id", "day")).items()},
+        await values("accounts", "tenant_id", "email"),
+        await values("tenants", "tier", "id"),
+        [
+            (row["action"], row["actor_type"], json.loads(row["changes"]))
+            for row in (await rows("audit", "created_ms", "id")).values()
+        ],
+        await connection.fetchval("select revision from sponsorship_revision"),
+    )
+
+
+class Place(Books):
+    """The demo store of a place, and the rows beside the demo."""
+
+    @property
+    def store(self) -> DemoStore:
+        return beside(self.stores, MemoryDemo, PostgresDemo)
 
     async def account(self, email: str, tenant_id: str) -> None:
-        async def work(connection: Connection) -> None:
-            await insert(connection, "tenants", {"id": tenant_id, "tier": "claimed"})
-            await insert(connection, "accounts", {"email": email, "tenant_id": tenant_id, "created_ms": NOW})
-
-        await self.database.transact(work)
-
-    async def deliver(self, booking_id: str, day: int, impressions: int, clicks: int) -> None:
-        counted = [booking_id], [day], [impressions], [clicks]
-        await self.database.transact(methodcaller("execute", "select count_days($1, $2, $3, $4)", *counted))
+        tenants, accounts = {tenant_id: Tenant(tenant_id, Tier.CLAIMED)}, {email: Account(email, tenant_id, NOW)}
+        changed = KeysDecision(changed=KeysSnapshot(tenants=tenants, accounts=accounts))
+        await self.stores.keys.transact(self.next_batch_id(), KeysWanted((), (), ()), lambda _: changed, NOW)
 
     async def pay(self, event_id: str, booking_id: str) -> None:
-        values = {"id": event_id, "booking_id": booking_id, "handled_ms": NOW}
-        await self.database.transact(lambda connection: insert(connection, "payment_events", values))
+        await self.keep(Decision(events=[(event_id, booking_id)]))
 
     async def picture(self) -> Picture:
-        async def work(connection: Connection) -> Picture:
-            async def rows(table: str, order: str) -> list[dict[str, Any]]:
-                return [dict(row) for row in await connection.fetch(f"select * from {table} order by {order}")]
-
-            campaigns = await rows("campaigns", "id")
-            for row in campaigns:
-                row["content"] = Content(**{column.name: row.pop(column.name) for column in fields(Content)})
-            return Picture(
-                {row["tenant_id"]: Sponsor(**row) for row in await rows("sponsors", "tenant_id")},
-                {row["id"]: Slot(**row) for row in await rows("slots", "id")},
-                {row["id"]: Campaign(**row) for row in campaigns},
-                {row["id"]: record_of(Booking, row) for row in await rows("bookings", "id")},
-                {
-                    (row["slot_id"], row["week_ms"]): row["booking_id"]
-                    for row in await rows("slot_weeks", "slot_id, week_ms")
-                },
-                {row["id"]: row["booking_id"] for row in await rows("payment_events", "id")},
-                {
-                    (row["booking_id"], row["day"]): (row["impressions"], row["clicks"])
-                    for row in await rows("deliveries", "booking_id, day")
-                },
-                {row["email"]: row["tenant_id"] for row in await rows("accounts", "email")},
-                {row["id"]: row["tier"] for row in await rows("tenants", "id")},
-                [
-                    (row["action"], row["actor_type"], json.loads(row["changes"]))
-                    for row in await rows("audit", "created_ms, action")
-                ],
-                (await rows("sponsorship_revision", "revision"))[0]["revision"],
-            )
-
-        return await self.database.transact(work)
-
-
-async def insert(connection: Connection, table: str, values: dict[str, Any]) -> None:
-    places = ", ".join(f"${number}" for number in range(1, len(values) + 1))
-    await connection.execute(f"insert into {table} ({', '.join(values)}) values ({places})", *values.values())
-
-
-Place = InMemory | InPostgres
-
-
-@pytest.fixture(params=["memory", "postgres"])
-def target(request: pytest.FixtureRequest) -> Target | None:
-    return request.getfixturevalue("database_target") if request.param == "postgres" else None
+        below = self.stores.below
+        return picture_of_memory(below) if isinstance(below, Memory) else await below.transact(picture_of_postgres)
 
 
 @pytest.fixture
-async def place(target: Target | None) -> AsyncIterator[Place]:
-    if target is None:
-        yield InMemory()
-        return
-    async with open_database(target) as database:
-        yield InPostgres(database)
+def place(stores: Stores) -> Place:
+    return Place(stores)
 
 
 _audits = iter(range(1, 1_000_000))
@@ -316,7 +247,7 @@ async def with_real(place: Place, **changes: Any) -> Booking:
     """A sponsor of its own with a paid booking."""
     booking = replace(REAL_BOOKING, **changes)
     await place.account("real@example.com", "ten_real")
-    await place.put(REAL_SLOT, REAL_SPONSOR, REAL_CAMPAIGN, booking)
+    await place.lay_out(REAL_SLOT, REAL_SPONSOR, REAL_CAMPAIGN, booking)
     await place.deliver(booking.id, 20_000, 7, 3)
     await place.pay("evt_real", booking.id)
     return booking
@@ -336,7 +267,7 @@ async def test_real_rows_are_touched_neither_by_seeding_nor_by_removing(place: P
 
 
 async def test_real_rows_are_enough_to_be_touched(place: Place) -> None:
-    await place.put(REAL_SLOT)
+    await place.lay_out(REAL_SLOT)
     assert not await place.store.is_untouched()
     assert await seed(place, first=True) is None
     assert (await place.picture()).slots == {"real-slot": REAL_SLOT}
@@ -363,7 +294,7 @@ async def test_a_week_that_a_real_booking_holds_stays_its_own(place: Place) -> N
     await seed(place)
     await remove(place)
     slot = next(row for row in DATA.slots if row.id == HELD.slot_id)
-    await place.put(slot)
+    await place.lay_out(slot)
     await with_real(place, slot_id=HELD.slot_id)
     counts = await seed(place)
     picture = await place.picture()
@@ -379,7 +310,7 @@ async def test_a_week_that_a_real_booking_holds_stays_its_own(place: Place) -> N
 async def test_a_demo_sponsors_real_rows_keep_its_profile_and_campaign(place: Place) -> None:
     await seed(place)
     campaign, sponsor = DATA.campaigns[0], DATA.sponsors[0]
-    await place.put(
+    await place.lay_out(
         replace(
             REAL_BOOKING,
             tenant_id=sponsor.tenant_id,
@@ -400,7 +331,7 @@ async def test_a_real_profile_of_a_demo_account_stays(place: Place) -> None:
     account = DATA.accounts[0]
     await place.account(account.email, account.tenant_id)
     real = replace(REAL_SPONSOR, tenant_id=account.tenant_id)
-    await place.put(real)
+    await place.lay_out(real)
     await seed(place)
     assert (await place.picture()).sponsors[account.tenant_id] == real
     await remove(place)
@@ -433,8 +364,8 @@ async def test_commands_at_once_leave_one_whole_demo(place: Place) -> None:
     picture = await place.picture()
     assert picture.bookings == {row.id: row for row in DATA.bookings}
     assert picture.revision == len(picture.audits) == 4
-    if isinstance(place, InPostgres):
-        assert place.database.statistics().contended == 0, "they are serialized, and none has to run again"
+    if isinstance(place.stores.below, Database):
+        assert place.stores.below.statistics().contended == 0, "they are serialized, and none has to run again"
 
 
 async def test_seeding_runs_again_after_a_collision_and_gives_up_after_many(autojump_clock: Any) -> None:
@@ -474,10 +405,10 @@ async def test_postgres_announces_with_its_commit(database: Database) -> None:
 
 async def test_postgres_waits_for_a_booking_that_is_being_made_in_a_demo_slot(database: Database) -> None:
     """The ledger locks the slot. A week it takes meanwhile is seen and stays."""
-    place = InPostgres(database)
+    place = Place(stores_over(database))
     await seed(place)
     await place.account("real@example.com", "ten_real")
-    await place.put(REAL_SPONSOR, REAL_CAMPAIGN)
+    await place.lay_out(REAL_SPONSOR, REAL_CAMPAIGN)
     slot_id, week_ms = HELD.slot_id, week_of(NOW) + 10 * WEEK_MS
     booking = replace(REAL_BOOKING, slot_id=slot_id, week_start_ms=week_ms)
     locked = trio.Event()
@@ -486,8 +417,7 @@ async def test_postgres_waits_for_a_booking_that_is_being_made_in_a_demo_slot(da
         async def work(connection: Connection) -> None:
             await connection.execute("select from slots where id = $1 for update", slot_id)
             locked.set()
-            values = {column.name: getattr(booking, column.name) for column in fields(booking)}
-            await insert(connection, "bookings", values)
+            await BOOKINGS.insert(connection, [booking])
             for _ in range(100_000):
                 if await connection.fetchval("select exists (select from pg_locks where not granted)"):
                     return

@@ -21,7 +21,7 @@ from tests.doubles.tables import Memory
 from tests.fakes import together
 from tests.memory_sums import SiteTable, sums_by_site
 from tests.stores.books import NOW, Books, booking, campaign, slot, sponsor, week
-from tests.stores.conftest import Stores
+from tests.stores.conftest import Stores, beside
 from tests.stores.tallies import Tally, keys_of, row
 from tests.stores.test_demo_and_events import replace
 
@@ -47,8 +47,7 @@ def sites(stores: Stores) -> SiteStore:
 
 
 def sites_of(stores: Stores) -> SiteStore:
-    below = stores.below
-    return MemorySites(below) if isinstance(below, Memory) else PostgresSites(below)
+    return beside(stores, MemorySites, PostgresSites)
 
 
 def at(number: int, site: int, booking_id: int = 1, kind: Kind = Kind.IMPRESSION) -> Row:

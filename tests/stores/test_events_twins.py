@@ -83,25 +83,20 @@ async def play(target: Target, history: list[Step], *, sharded: bool = False) ->
             assert counted(keys) == counts
 
 
-@settings(
-    max_examples=shortened(60),
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+def drawn(examples: int) -> settings:
+    checks = [HealthCheck.function_scoped_fixture]
+    return settings(
+        max_examples=shortened(examples), derandomize=True, database=None, deadline=None, suppress_health_check=checks
+    )
+
+
+@drawn(60)
 @given(history=st.lists(steps, max_size=20))
 def test_both_stores_answer_and_keep_the_same(database_target: Target, history: list[Step]) -> None:
     trio.run(play, database_target, history)
 
 
-@settings(
-    max_examples=shortened(30),
-    derandomize=True,
-    database=None,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@drawn(30)
 @given(history=st.lists(steps, max_size=20))
 def test_a_store_of_shards_answers_and_keeps_the_same(divided: Target, history: list[Step]) -> None:
     trio.run(partial(play, sharded=True), divided, history)

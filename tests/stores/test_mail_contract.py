@@ -10,7 +10,7 @@ import trio
 from actors.keys.state import Decision, LockSet
 from actors.keys.store import KeyStore
 from actors.mail.messages import Backlog, GivenUp, QueuedMessage, RetryLater, Sent
-from actors.mail.store import MOST_COUNTED, Outbox
+from actors.mail.store import MAX_COUNTED, Outbox
 from actors.values import BatchId, OutboxMessage
 from storage.connection.pool import Connection, Database
 from storage.postgres.keys import PostgresKeys
@@ -108,9 +108,9 @@ class OutboxContract:
         assert (await case.outbox.lease(4, NOW_MS, UNTIL_MS)).backlog == Backlog(3, NOW_MS - 2)
 
     async def test_a_long_backlog_is_counted_up_to_a_limit(self, case: Case) -> None:
-        await case.post(*[message(f"let_{number:04}", NOW_MS + number) for number in range(MOST_COUNTED + 5)])
+        await case.post(*[message(f"let_{number:04}", NOW_MS + number) for number in range(MAX_COUNTED + 5)])
         lease = await case.outbox.lease(1, NOW_MS, UNTIL_MS)
-        assert lease.backlog == Backlog(MOST_COUNTED, NOW_MS + 1)
+        assert lease.backlog == Backlog(MAX_COUNTED, NOW_MS + 1)
         assert lease.next_due_ms == NOW_MS + 1
 
     async def test_leases_at_once_never_share_a_letter(self, case: Case) -> None:

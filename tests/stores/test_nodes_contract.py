@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from actors.nodes.messages import LiveNode, NodeInfo
-from actors.nodes.state import GONE_ROWS, GONE_SECONDS, MOST_NODES
+from actors.nodes.state import GONE_ROWS, GONE_SECONDS, MAX_NODES
 from actors.nodes.store import NodeStore
 from storage.connection.pool import Connection, Database, open_database
 from storage.connection.target import Target
@@ -146,9 +146,9 @@ async def test_a_node_that_was_away_for_long_keeps_its_row(case: Case) -> None:
 
 
 async def test_no_more_than_so_many_nodes_are_read(case: Case) -> None:
-    await case.fill(MOST_NODES + 20, 1.0)
+    await case.fill(MAX_NODES + 20, 1.0)
     for seen in (await case.store.heartbeat(node(1), LIVE_SECONDS), await case.store.live(LIVE_SECONDS)):
-        assert len(seen) == MOST_NODES
+        assert len(seen) == MAX_NODES
         assert "n1" in {each.node.id for each in seen}
 
 

@@ -381,6 +381,7 @@ async def test_revenue_is_summed_by_month_currency_and_mode_without_samples(desk
         {"paid_ms": _at(2026, 2, 14), "paid_cents": None, "amount_cents": 333},
         {"paid_ms": _at(2026, 2, 20), "paid_cents": 2_000, "mode": Mode.LIVE, "refunded_cents": 500},
         {"paid_ms": _at(2026, 2, 20), "paid_cents": 700, "currency": "eur"},
+        {"paid_ms": _at(2026, 2, 20), "paid_cents": 300, "paid_currency": "eur", "refunded_cents": 300},
         {"paid_ms": _at(2026, 2, 20), "paid_cents": 5_000, "demo": True},
         {"paid_ms": None, "status": BookingStatus.RESERVED},
         {"paid_ms": _at(2026, 3), "paid_cents": 1},
@@ -390,7 +391,7 @@ async def test_revenue_is_summed_by_month_currency_and_mode_without_samples(desk
     await desk.books.lay_out(slot(), sponsor(), campaign(), *rows, weeks=False)
     revenue = desk.stores.sponsorship.revenue
     february = [
-        MonthRevenue("2026-02", "eur", Mode.TEST, 1, 700, 0),
+        MonthRevenue("2026-02", "eur", Mode.TEST, 2, 1_000, 300),
         MonthRevenue("2026-02", "usd", Mode.LIVE, 1, 2_000, 500),
         MonthRevenue("2026-02", "usd", Mode.TEST, 3, 1_786 + 10_001 + 333, 10_001),
     ]

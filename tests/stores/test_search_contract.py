@@ -1,6 +1,5 @@
 """The contract of relaxed searches and of searches within a category, over Postgres and in memory."""
 
-from collections.abc import AsyncIterator
 from contextlib import nullcontext
 
 import pytest
@@ -9,13 +8,12 @@ from actors.catalog.store import CatalogStore, Entry, Found, Import, Kind, Searc
 from actors.catalog.words import Vocabulary
 from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from storage.connection.error_translation import OutOfTime
-from storage.connection.pool import Database, open_database
-from storage.connection.target import Target
+from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.catalog_search import search_catalog
 from tests.doubles.catalog import MemoryCatalog
-from tests.doubles.tables import Memory
 from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, usecase
+from tests.stores.conftest import Stores, beside
 
 BOUND_SECONDS = 30.0
 
@@ -28,18 +26,9 @@ LIBRARY = (
 )
 
 
-@pytest.fixture(params=["memory", "postgres"])
-def target(request: pytest.FixtureRequest) -> Target | None:
-    return request.getfixturevalue("database_target") if request.param == "postgres" else None
-
-
 @pytest.fixture
-async def store(target: Target | None) -> AsyncIterator[CatalogStore]:
-    if target is None:
-        yield MemoryCatalog(Memory())
-        return
-    async with open_database(target) as database:
-        yield PostgresCatalog(database)
+def store(stores: Stores) -> CatalogStore:
+    return beside(stores, MemoryCatalog, PostgresCatalog)
 
 
 async def find(

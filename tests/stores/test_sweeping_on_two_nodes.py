@@ -18,27 +18,13 @@ from storage.rows.statements import statements
 from tests.fakes import together
 from tests.stores.books import Books, a_world, booking, origin, week
 from tests.stores.conftest import stores_over
+from tests.stores.test_pruning_plans import FILLED as ROWS
 
 MAIL = statements("mail")
 SECONDS = 30
 
-FILLED = """
-insert into tenants (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used)
-values ('ten_1', 'claimed', 0, 0, 0, 0, 0, 0);
-insert into accounts (email, tenant_id, created_ms) values ('ann@example.com', 'ten_1', 1);
-insert into sign_in_codes (email, browser, proof, code_expires_ms, attempts)
-select n || '@example.com', sha256(''), '', n, 0 from generate_series(1, 30) as n;
-insert into letter_counts (id, sent_ms, sent_day, sent_today, known_until_ms)
-select sha256(n::text::bytea), n, 0, 1, 0 from generate_series(1, 30) as n;
-insert into sign_in_links (token_hash, email, created_ms, expires_ms)
-select sha256(n::text::bytea), 'ann@example.com', 1, n from generate_series(1, 30) as n;
-insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms)
-select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, 1, n from generate_series(1, 30) as n;
-insert into device_guesses (session_id, wrong, locked_until_ms) select 'ses_' || n, 1, 0 from generate_series(1, 30) as n;
-insert into devices (id, code_hash, user_code, agent, address, created_ms, expires_ms, status, interval_seconds)
-select 'dev_' || n, sha256(n::text::bytea), n, '', '', 1, n, 'pending', 5 from generate_series(1, 30) as n;
-insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms, sent_ms)
-select 'let_' || n, 'ann@example.com', 'sign_in_code', '', 1, 1, 1, n from generate_series(1, 30) as n
+FILLED = f"""{ROWS.replace("8000", "30")};
+insert into device_guesses (session_id, wrong, locked_until_ms) select 'ses_' || n, 1, 0 from generate_series(1, 30) as n
 """
 
 

@@ -176,7 +176,8 @@ class Traffic:
 
     def _dispute(self, number: int) -> Message:
         state = self._random.choice((PaymentState.DISPUTED, PaymentState.DISPUTED, PaymentState.WON, PaymentState.LOST))
-        return SettleDispute(f"dp_{number % 40}", self._payment_id(), state, origin(number))
+        cents, at_ms = (None, 50, 9_000)[number % 3], number % 5
+        return SettleDispute(f"dp_{number % 40}", self._payment_id(), state, origin(number), cents, "usd", None, at_ms)
 
     def _order_refund(self, number: int) -> Message:
         return OrderRefund(self._booking().id, self._random.choice((None, "Asked for")), origin(number))

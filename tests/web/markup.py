@@ -34,17 +34,31 @@ HEADING = re.compile(r"h([1-6])")
 class Element:
     tag: str
     attributes: Attributes
-    above: tuple[str, ...]
-    """The tags around it, from the outermost."""
+    around: "tuple[Element, ...]"
+    """The elements around it, from the outermost."""
     words: list[str]
     """The pieces of text of the whole page; those from `first` to `last` are inside."""
     first: int
     last: int | None = None
 
     @property
+    def above(self) -> tuple[str, ...]:
+        """The tags around it."""
+        return tuple(each.tag for each in self.around)
+
+    @property
     def text(self) -> str:
         """All text inside, with single spaces."""
         return " ".join("".join(self.words[self.first : self.last]).split())
+
+    def get(self, name: str) -> str | None:
+        return self.attributes.get(name)
+
+    def __getitem__(self, name: str) -> str:
+        return self.attributes[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.attributes
 
 
 @dataclass(slots=True)
@@ -69,8 +83,8 @@ class Markup(HTMLParser):
         names = [name for name, _ in attrs]
         if len(names) != len(set(names)):
             self.faults.append(f"<{tag}> has an attribute twice")
-        above = (*self._open[-1].above, self._open[-1].tag) if self._open else ()
-        element = Element(tag, {name: value or "" for name, value in attrs}, above, self.words, len(self.words))
+        attributes = {name: value or "" for name, value in attrs}
+        element = Element(tag, attributes, tuple(self._open), self.words, len(self.words))
         self.elements.append(element)
         if tag in VOID:
             element.last = element.first

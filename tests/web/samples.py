@@ -151,11 +151,9 @@ def visitors_of(world: World, page: Page) -> list[Visitor]:
     admin = Visitor(world, world.session(ADMIN, admin=True), ADMIN)
     if page.path in OF_ANN:
         return [person]
-    return {
-        Audience.ANYBODY: [stranger, person, admin],
-        Audience.ACCOUNT: [person, admin],
-        Audience.ADMIN: [admin],
-    }[page.who]
+    return {Audience.ANYBODY: [stranger, person, admin], Audience.ACCOUNT: [person, admin], Audience.ADMIN: [admin]}[
+        page.who
+    ]
 
 
 async def address_of(world: World, page: Page) -> str:

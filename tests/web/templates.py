@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from pathlib import Path
 
 import service.web
+from tests.web.markup import Element, Markup, parsed
 
 WEB = Path(service.web.__file__).parent
 SHEET = (WEB / "static/style.css").read_text(encoding="utf-8")
 DIGITS = "0123456789"
 BLOCKED = {"ad", "ads"}
 """Words that content blockers hide by class, id or address."""
+NAMES = ("id", "name", "href", "src", "action")
+SPOKEN = ("aria-label", "placeholder", "title", "alt")
 
 _JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _NOTES = re.compile(r"\{#.*?#\}", re.DOTALL)
@@ -49,55 +50,34 @@ def blocked(name: str) -> bool:
     return not BLOCKED.isdisjoint(word.lower().rstrip(DIGITS) for word in _WORD.findall(name))
 
 
-@dataclass(slots=True)
-class _Reader(HTMLParser):
-    """Collects what the rules are about. `plain` is the text outside of code and of what people typed."""
+TYPED = ("code", "pre", "bdi", "textarea", "script", "option")
+"""Elements with code, or with what people typed."""
 
-    classes: set[str] = field(default_factory=set)
-    names: set[str] = field(default_factory=set)
-    filled: int = 0
-    plain: list[str] = field(default_factory=list)
-    _within: list[str] = field(default_factory=list)
-    _form_hidden: bool = False
 
-    TYPED = ("code", "pre", "bdi", "textarea", "script", "option")
+def plain_words(page: Markup) -> list[str]:
+    """The words outside of code and of what people typed, after those of attributes."""
+    typed = {place for each in page.all(*TYPED) for place in range(each.first, each.last or len(page.words))}
+    words = [each[name] for each in page.elements for name in SPOKEN if name in each]
+    return words + [text for place, text in enumerate(page.words) if place not in typed]
 
-    def __post_init__(self) -> None:
-        HTMLParser.__init__(self)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = {name: value or "" for name, value in attrs}
-        classes = told.get("class", "").split()
-        self.classes.update(classes)
-        self.names.update(classes)
-        self.names.update(told[name] for name in ("id", "name", "href", "src", "action") if name in told)
-        self.plain += [told[name] for name in ("aria-label", "placeholder", "title", "alt") if name in told]
-        if tag == "form":
-            self._form_hidden = "hidden" in told
-        self.filled += "main" in classes and tag in ("a", "button", "input") and not self._form_hidden
-        if tag in self.TYPED:
-            self._within.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "form":
-            self._form_hidden = False
-        if self._within and self._within[-1] == tag:
-            self._within.pop()
-
-    def handle_data(self, data: str) -> None:
-        if not self._within:
-            self.plain.append(data)
+def is_filled(element: Element) -> bool:
+    """Whether it is a filled button that is shown."""
+    hidden = any(each.tag == "form" and "hidden" in each for each in element.around)
+    return element.tag in ("a", "button", "input") and "main" in (element.get("class") or "").split() and not hidden
 
 
 def faults_of_design(html: str, sheet: set[str], *, queue: bool = False) -> list[str]:
     """The rules that a rendered page breaks. In a queue each item has a filled button."""
-    reader = _Reader()
-    reader.feed(html)
-    faults = [f"the style sheet has no class {name}" for name in sorted(reader.classes - sheet)]
+    page = parsed(html)
+    classes = {name for each in page.elements for name in (each.get("class") or "").split()}
+    names = classes | {each[name] for each in page.elements for name in NAMES if name in each}
+    filled = sum(map(is_filled, page.elements))
+    faults = [f"the style sheet has no class {name}" for name in sorted(classes - sheet)]
     # In lower case, because the capitals of random ids begin no words.
-    faults += [f"blockers hide {name}" for name in sorted(reader.names) if blocked(name.lower())]
-    if reader.filled > 1 and not queue:
-        faults.append(f"it has {reader.filled} filled buttons")
-    text = " ".join(" ".join(reader.plain).split())
+    faults += [f"blockers hide {name}" for name in sorted(names) if blocked(name.lower())]
+    if filled > 1 and not queue:
+        faults.append(f"it has {filled} filled buttons")
+    text = " ".join(" ".join(plain_words(page)).split())
     faults += [f"it says: {text[max(0, each.start() - 30) : each.end() + 20]}" for each in _CAMPAIGN.finditer(text)]
     return faults

@@ -27,7 +27,7 @@ async def test_the_settings_lead_to_the_download_and_to_the_deletion(ann: Visito
     seen = await ann.look("/dashboard/settings")
     downloads = [link for link in seen.all("a") if link.get("download")]
     assert [link["href"] for link in downloads] == ["/api/v1/account/export"]
-    assert PAGE in seen.links()
+    assert PAGE in seen.links
     assert "will be deleted" not in seen.text
     assert (await ann.get("/api/v1/account/export")).json["email"] == ANN
 
@@ -45,7 +45,7 @@ async def test_a_visitor_deletes_the_account_and_changes_their_mind(ann: Visitor
     dashboard, settings = await ann.look("/dashboard"), await ann.look("/dashboard/settings")
     assert "This account will be deleted after 25 November, 12:00" in dashboard.text
     assert "It will be deleted after 25 November, 12:00" in settings.text
-    assert [PAGE in each.links() for each in (dashboard, settings)] == [True, True]
+    assert [PAGE in each.links for each in (dashboard, settings)] == [True, True]
     kept = await ann.led(PAGE, do="keep")
     assert "Your account is kept." in kept.text
     assert "will be deleted" not in kept.text

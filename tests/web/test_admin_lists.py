@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from service.web.pages.admin.bookings import MOST_TROUBLE
+from service.web.pages.admin.bookings import MAX_TROUBLE
 from service.web.pages.admin.review_queue import MOST_REQUESTS
 from service.web.pages.parts.notices import NOTICES
-from tests.api.sponsors import NEXT_WEEK, administrator, changes, sponsor
+from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, administrator, changes, sponsor
 from tests.api.world import World
-from tests.web.test_administration import BOSS, boss, decision, paid
+from tests.web.test_administration import BOSS, boss, decision
 from tests.web.visitors import Seen
 
 EMAIL = "sponsor@example.com"
@@ -27,10 +27,10 @@ async def test_accounts_are_searched_and_lead_to_a_page_of_their_own(world: Worl
     everybody = await visitor.look("/admin/accounts")
     assert "3 accounts, newest first" in everybody.text
     found = await visitor.look("/admin/accounts?query=SPONSOR%40")
-    assert page_of(world) in found.links()
-    assert page_of(world, "other@example.com") not in found.links()
+    assert page_of(world) in found.links
+    assert page_of(world, "other@example.com") not in found.links
     assert found.values("query") == ["SPONSOR@"]
-    assert [link for link in found.links() if link.startswith("/api/v1/admin/accounts?format=csv&query=SPONSOR")]
+    assert [link for link in found.links if link.startswith("/api/v1/admin/accounts?format=csv&query=SPONSOR")]
     assert "No account matches" in (await visitor.look("/admin/accounts?query=nobody&suspended=true")).text
     assert (await visitor.get("/admin/accounts?cursor=x")).status == 400
     assert (await visitor.get("/admin/accounts/ten_unknown")).status == 404
@@ -74,7 +74,7 @@ async def test_the_page_of_an_account_has_the_command_that_makes_it_an_administr
 
 async def test_all_weeks_of_an_account_are_refunded_in_one_act(world: World) -> None:
     person = sponsor(world)
-    first, second = await paid(world, person), await paid(world, person, "right-top")
+    first, second = await person.buys(), await person.buys("right-top")
     visitor, path = boss(world), page_of(world)
     assert "2 bookings : 2 paid" in (await visitor.look(path)).text
     assert "The refunds are ordered." in (await visitor.led(path, do="refund", sure="yes")).text
@@ -97,7 +97,7 @@ async def test_the_tier_is_set_on_the_page_of_the_account(world: World) -> None:
 
 async def test_bookings_that_need_attention_come_first_and_once(world: World) -> None:
     person = sponsor(world)
-    bad, good = await paid(world, person), await paid(world, person, "right-top")
+    bad, good = await person.buys(), await person.buys("right-top")
     world.memory.bookings[bad] = replace(world.memory.bookings[bad], payment_issue="refund_declined")
     visitor = boss(world)
     seen = await visitor.look("/admin/bookings")
@@ -115,7 +115,7 @@ async def test_bookings_that_need_attention_come_first_and_once(world: World) ->
 
 async def test_bookings_are_filtered_and_forms_keep_the_filter(world: World) -> None:
     person = sponsor(world)
-    first, second = await paid(world, person), await paid(world, person, "right-top")
+    first, second = await person.buys(), await person.buys("right-top")
     visitor = boss(world)
     for query, shown in (
         ("slot=left-top", [first]),
@@ -130,21 +130,21 @@ async def test_bookings_are_filtered_and_forms_keep_the_filter(world: World) -> 
     sent = await visitor.send("/admin/bookings?slot=left-top", do="refund", booking=first, sure="yes")
     assert sent.header("location") == "/admin/bookings?slot=left-top&notice=refund_ordered"
     seen = await visitor.look("/admin/bookings?slot=left-top&week=2026-11-23")
-    assert any(f"format=csv&week={NEXT_WEEK}&slot=left-top" in link for link in seen.links())
+    assert any(f"format=csv&week={NEXT_WEEK}&slot=left-top" in link for link in seen.links)
 
 
 async def test_a_long_list_of_bookings_pages_forward_and_back_to_the_first(world: World) -> None:
     person = sponsor(world)
-    booking = await paid(world, person)
+    booking = await person.buys()
     row = world.memory.bookings[booking]
     for number in range(20):
         world.memory.bookings[f"bok_{number}"] = replace(row, id=f"bok_{number}", payment_id=f"pay_{number}")
     visitor = boss(world)
     first = await visitor.look("/admin/bookings?status=paid")
-    [onward] = [link for link in first.links() if "cursor=" in link]
+    [onward] = [link for link in first.links if "cursor=" in link]
     second = await visitor.look(onward)
-    assert not [link for link in second.links() if "cursor=" in link]
-    assert "/admin/bookings?status=paid" in second.links()
+    assert not [link for link in second.links if "cursor=" in link]
+    assert "/admin/bookings?status=paid" in second.links
     assert "Paid 21" in second.text
 
 
@@ -155,32 +155,38 @@ async def test_the_queue_is_also_at_its_own_address_and_says_what_is_paid_and_wh
     person, other = sponsor(world), sponsor(world, "other@example.com")
     await other.profile()
     await other.campaign(name="Unbooked")
-    await paid(world, person)
+    await person.buys()
     visitor = boss(world)
     seen = await visitor.look("/admin/reviews")
     assert seen.text.index("Begins on Monday, 23 November") < seen.text.index("Unbooked")
     assert "Nothing booked" in seen.text
     assert "New: no ad decided on yet" in seen.text
-    assert page_of(world) in seen.links()
+    assert page_of(world) in seen.links
     assert [each.get("class") for each in seen.all("article")] == ["panel", "creative"] * 2
     assert [each["class"] for each in seen.all("button") if each.get("value") == "approve"] == ["main", "main"]
 
 
-async def test_the_words_that_differ_since_the_approval_are_marked(world: World) -> None:
+async def edited(world: World, changed: str, **fields: str) -> tuple[Person, str]:
+    """A sponsor whose approved ad has a new headline that waits for review, and the path of the ad in the API."""
     person = sponsor(world)
     await person.profile()
-    campaign = await person.campaign(headline="Ship your first agent <b>")
-    admin = administrator(world)
-    await admin.post(f"/api/v1/admin/sponsorships/campaigns/{campaign}/review", {"decision": "approve"})
+    campaign = await person.campaign(**fields)
+    await administrator(world).post(f"{ADMIN}/campaigns/{campaign}/review", {"decision": "approve"})
     world.clock.at_ms += 1
-    await person.patch(f"/api/v1/sponsors/campaigns/{campaign}", {"headline": "Ship your last agent <b>"})
+    path = f"{API}/campaigns/{campaign}"
+    await person.patch(path, {"headline": changed})
+    return person, path
+
+
+async def test_the_words_that_differ_since_the_approval_are_marked(world: World) -> None:
+    await edited(world, "Ship your last agent <b>", headline="Ship your first agent <b>")
     html = (await boss(world).get("/admin")).body.decode()
     assert "Ship your <del>first</del><ins>last</ins> agent &lt;b&gt;" in html
 
 
 async def test_the_tabs_say_how_much_work_waits(world: World) -> None:
     person = sponsor(world)
-    bad = await paid(world, person)
+    bad = await person.buys()
     visitor = boss(world)
     assert "Review 1 waiting" in (await visitor.look("/admin/slots")).text
     world.memory.bookings[bad] = replace(world.memory.bookings[bad], payment_issue="refund_failed")
@@ -196,14 +202,14 @@ async def test_the_tabs_say_how_much_work_waits(world: World) -> None:
 
 async def test_revenue_is_a_table_by_month(world: World) -> None:
     person = sponsor(world)
-    await paid(world, person)
+    await person.buys()
     visitor = boss(world)
     seen = await visitor.look("/admin/revenue")
     assert "In test mode, no money moved" in seen.text
     assert "Left after refunds $120 November 2026 Paid $120 1 payment Refunded $0 0.00 % of what was paid" in seen.text
     assert "November 2026 1 $120 $0 $120" in seen.text
     assert (seen.values("from"), seen.values("to")) == (["2025-12"], ["2026-11"])
-    spans = [each for each in seen.links() if each.startswith("/admin/revenue?")]
+    spans = [each for each in seen.links if each.startswith("/admin/revenue?")]
     assert [each.partition("?")[2] for each in spans] == [
         f"from={first}&to=2026-11" for first in ("2026-11", "2026-09", "2025-12")
     ]
@@ -215,7 +221,7 @@ async def test_revenue_is_a_table_by_month(world: World) -> None:
 async def _asked(world: World) -> str:
     """A paid booking whose sponsor asks for a refund."""
     person = sponsor(world)
-    booking = await paid(world, person)
+    booking = await person.buys()
     asked = await person.post(f"/api/v1/sponsors/bookings/{booking}/refund-request", {"reason": "The <b>wrong week."})
     assert asked.status == 200
     return booking
@@ -261,25 +267,16 @@ async def test_many_requests_for_refunds_are_shown_in_part_with_a_link_to_all(wo
     visitor = boss(world)
     for path, at_once, words, link in (
         ("/admin", MOST_REQUESTS, "See all 9 refund requests", "/admin/bookings?trouble=requested"),
-        ("/admin/bookings", MOST_TROUBLE, "See all 9 that need attention", "/admin/bookings?trouble=true"),
+        ("/admin/bookings", MAX_TROUBLE, "See all 9 that need attention", "/admin/bookings?trouble=true"),
     ):
         seen = await visitor.look(path)
-        assert (seen.text.count("The <b>wrong week."), words in seen.text, link in seen.links()) == (
-            at_once,
-            True,
-            True,
-        )
+        assert (seen.text.count("The <b>wrong week."), words in seen.text, link in seen.links) == (at_once, True, True)
         everything = await visitor.look(link)
         assert (everything.text.count("The <b>wrong week."), words in everything.text) == (9, False)
 
 
 async def test_an_edit_of_an_approved_ad_is_shown_beside_what_visitors_see_now(world: World) -> None:
-    person = sponsor(world)
-    await person.profile()
-    campaign = await person.campaign()
-    admin = administrator(world)
-    await admin.post(f"/api/v1/admin/sponsorships/campaigns/{campaign}/review", {"decision": "approve"})
-    await person.patch(f"/api/v1/sponsors/campaigns/{campaign}", {"headline": "Ship your second agent today"})
+    _, path = await edited(world, "Ship your second agent today")
     visitor = boss(world)
     seen = await visitor.look("/admin")
     assert "Edit of an approved ad, nothing booked" in seen.text
@@ -288,17 +285,12 @@ async def test_an_edit_of_an_approved_ad_is_shown_beside_what_visitors_see_now(w
     assert "Headline Ship your first second agent today" in seen.text
     assert seen.values("headline") == ["Ship your second agent today"]
     await visitor.led("/admin", do="approve", **decision(seen))
-    assert world.memory.campaigns[campaign].content.headline == "Ship your second agent today"
+    assert world.memory.campaigns[path.rpartition("/")[2]].content.headline == "Ship your second agent today"
 
 
 async def test_a_decision_on_an_edit_says_what_becomes_of_the_approved_words(world: World) -> None:
-    person = sponsor(world)
-    await person.profile()
-    campaign = await person.campaign()
-    admin, visitor = administrator(world), boss(world)
-    path = f"/api/v1/sponsors/campaigns/{campaign}"
-    await admin.post(f"/api/v1/admin/sponsorships/campaigns/{campaign}/review", {"decision": "approve"})
-    await person.patch(path, {"headline": "Ship your second agent today"})
+    person, path = await edited(world, "Ship your second agent today")
+    visitor = boss(world)
     seen = decision(await visitor.look("/admin"))
     rejected = await visitor.led("/admin", do="reject", note="Say it in other words.", **seen)
     assert NOTICES["edit_rejected"] in rejected.text

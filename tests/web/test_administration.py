@@ -1,14 +1,12 @@
 """The administrators' pages: who sees them, the queue, slots, bookings, the audit, tiers."""
 
-from typing import Any
-
 import pytest
 
 from actors.bookings.records import PackageKind
 from actors.clock import DAY_MS
 from actors.events.servers import ServerReport
 from service.version import VERSION
-from service.web.pages.ops.status import MOST_REASONS, MOST_RECENT
+from service.web.pages.ops.status import MAX_REASONS, MAX_RECENT
 from service.web.pages.parts.notices import NOTICES
 from service.web.static_files import static_url
 from tests.api.sponsors import CAMPAIGN, Person, add_slot, administrator, changes, sponsor
@@ -69,10 +67,10 @@ async def test_the_queue_shows_what_waits_the_oldest_first_page_by_page(world: W
     made = await _waiting(world, sponsor(world), 12)
     visitor = boss(world)
     first = await visitor.look("/admin")
-    [older] = [link for link in first.links() if "cursor=" in link]
+    [older] = [link for link in first.links if "cursor=" in link]
     second = await visitor.look(older)
     assert first.values("campaign") + second.values("campaign") == made
-    assert not [link for link in second.links() if "cursor=" in link]
+    assert not [link for link in second.links if "cursor=" in link]
     for words in (CAMPAIGN["headline"], CAMPAIGN["body"], CAMPAIGN["cta"], CAMPAIGN["targetUrl"], "Example Tools"):
         assert words in first.text
     assert "first version" in first.text
@@ -210,7 +208,7 @@ async def test_slots_are_in_the_order_of_their_names(world: World) -> None:
 async def test_a_slot_whose_id_is_new_has_its_page_beside_the_form_for_a_new_slot(world: World) -> None:
     add_slot(world, "new", name="The newest")
     visitor = boss(world)
-    assert "/admin/slots/~new" in (await visitor.look("/admin/slots")).links()
+    assert "/admin/slots/~new" in (await visitor.look("/admin/slots")).links
     page = await visitor.look("/admin/slots/~new")
     assert page.values("name") == ["The newest"]
     was, shown = _forms_of(page)
@@ -230,7 +228,7 @@ async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
     assert again.status == 409
     page = Seen.of(again)
     assert "This form has created its slot already." in page.text
-    assert [each["id"] for _, each in page.tags if "autofocus" in each] == ["problem"]
+    assert [each["id"] for each in page.elements if "autofocus" in each] == ["problem"]
     assert len(world.memory.slots) == 1
 
 
@@ -292,16 +290,8 @@ async def test_a_slot_that_does_not_exist_has_no_page(world: World) -> None:
 # Bookings.
 
 
-async def paid(world: World, person: Person, slot_id: str = "left-top", **slot: Any) -> str:
-    add_slot(world, slot_id, **slot)
-    await person.profile()
-    booking = (await person.booking(await person.campaign(), slot_id))["id"]
-    await person.pay(booking)
-    return str(booking)
-
-
 async def test_a_refund_is_ordered_after_a_confirmation_and_only_once(world: World) -> None:
-    booking = await paid(world, sponsor(world))
+    booking = await sponsor(world).buys()
     visitor = boss(world)
     assert "Yes, refund USD 120.00" in (await visitor.look("/admin/bookings")).text
     unsure = await visitor.send("/admin/bookings", do="refund", booking=booking, reason="Not delivered.")
@@ -321,7 +311,8 @@ async def test_a_refund_is_ordered_after_a_confirmation_and_only_once(world: Wor
 
 
 async def test_the_video_of_a_package_is_described(world: World) -> None:
-    booking = await paid(world, sponsor(world), package_kind=PackageKind.YOUTUBE)
+    add_slot(world, package_kind=PackageKind.YOUTUBE)
+    booking = await sponsor(world).buys()
     visitor = boss(world)
     form = {"booking": booking, "youtubeStatus": "published", "youtubeNotes": "Recorded", "youtubeUrl": ""}
     refused = await visitor.send("/admin/bookings", do="describe", **form)
@@ -331,7 +322,7 @@ async def test_the_video_of_a_package_is_described(world: World) -> None:
     address = "https://video.example.com/watch/1"
     after = await visitor.led("/admin/bookings", do="describe", **(form | {"youtubeUrl": address}))
     assert "Video published" in after.text
-    assert address in after.links()
+    assert address in after.links
     assert world.memory.bookings[booking].youtube_url == address
 
 
@@ -352,7 +343,7 @@ async def test_the_audit_is_read_page_by_page_and_by_target(world: World) -> Non
     made = await _waiting(world, person, 25)
     visitor = boss(world)
     first = await visitor.look("/admin/audit")
-    [older] = [link for link in first.links() if "cursor=" in link]
+    [older] = [link for link in first.links if "cursor=" in link]
     second = await visitor.look(older)
     assert first.text.count("Created the ad ") == 20
     assert second.text.count("Created the ad ") == 5
@@ -371,7 +362,7 @@ async def test_the_audit_is_read_by_who_did_it_and_up_to_a_day(world: World) -> 
     first = await visitor.look(f"/admin/audit?actor=%20{str(email).upper()}&to=2026-11-18")
     assert first.text.count("Created the ad ") == 20
     assert first.values("to") == ["2026-11-18"]
-    [older] = [link for link in first.links() if "cursor=" in link]
+    [older] = [link for link in first.links if "cursor=" in link]
     assert (await visitor.look(older)).text.count("Created the ad ") == 1
     for query in ("actor=nobody@example.com", f"actor={email}&to=2026-11-17"):
         assert "No change matches" in (await visitor.look(f"/admin/audit?{query}")).text
@@ -382,7 +373,7 @@ async def test_sponsors_are_listed_with_their_history(world: World) -> None:
     page = await boss(world).look("/admin/sponsors")
     [row] = world.memory.sponsors.values()
     assert "Example Tools" in page.text
-    assert f"/admin/audit?target={row.id}" in page.links()
+    assert f"/admin/audit?target={row.id}" in page.links
 
 
 # Operations.
@@ -428,7 +419,7 @@ async def test_operations_show_the_most_frequent_refusals_and_stay_short_whateve
     refusals = page.text.partition("Turned away in the last hour")[2]
     assert "operation299 not_found 2 operation0 not_found 1" in refusals
     assert "And 280 requests for other reasons." in refusals
-    assert refusals.count(" not_found") == MOST_REASONS + MOST_RECENT
+    assert refusals.count(" not_found") == MAX_REASONS + MAX_RECENT
     assert "301 Requests that were refused in the last hour" in page.text
 
 

@@ -21,7 +21,8 @@ async def running(world: World, **fields: Any) -> Browser:
     """A sponsor at a booking of this week that was seen yesterday."""
     token = world.session(SPONSOR)
     tenant = world.memory.accounts[SPONSOR].tenant_id
-    made: dict[str, Any] = {"tenant_id": tenant, "paid_ms": NOON_MS - 9 * DAY_MS, "payment_id": "pay"} | fields
+    made: dict[str, Any] = {"tenant_id": tenant, "payment_id": "pay"} | fields
+    made = {"created_ms": NOON_MS - 9 * DAY_MS, "paid_ms": NOON_MS - 9 * DAY_MS} | made
     world.sponsorship_store.keep(slot("left-1", name="Slot left-1"), booking("mine", **made))
     world.memory.delivery_days["mine", day_of(NOON_MS) - 1] = (1_000, 25)
     await world.settled()

@@ -76,16 +76,8 @@ SEEDS = range(40)
 @pytest.mark.parametrize(
     ("most", "steps", "whole", "expected"),
     [
-        (1, 3, True, 1),
-        (3, 3, True, 1),
-        (7, 3, True, 5),
-        (9, 4, True, 5),
-        (90, 4, True, 25),
-        (1_229, 3, True, 500),
-        (4_000, 4, True, 1_000),
-        (0.3, 3, False, 0.1),
-        (2.41, 3, False, 1),
-        (1, 4, False, 0.25),
+        *((1, 3, True, 1), (3, 3, True, 1), (7, 3, True, 5), (9, 4, True, 5), (90, 4, True, 25), (1_229, 3, True, 500)),
+        *((4_000, 4, True, 1_000), (0.3, 3, False, 0.1), (2.41, 3, False, 1), (1, 4, False, 0.25)),
     ],
 )
 def test_a_step_is_the_smallest_round_one_that_suffices(most: float, steps: int, whole: bool, expected: float) -> None:

@@ -66,7 +66,7 @@ async def test_a_key_is_claimed_by_forms_alone(world: World) -> None:
     assert _values(sent)["claimToken"] == minted.claim_token
     assert _values(sent)["email"] == ANN
     code = await world.emailed_code(ANN)
-    spaced = f"{code[:3]} {code[3:]}"
+    spaced = f" {code[:3]}\u200b-{code[3:]}"
     claimed = await _send(world, "complete", claimToken=minted.claim_token, email=ANN, code=spaced)
     assert (claimed.status, claimed.header("location")) == (303, f"{FORM}?notice=claimed")
     done = await Visitor(world).get(f"{FORM}?notice=claimed")

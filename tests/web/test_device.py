@@ -7,7 +7,8 @@ import pytest
 
 from tests.api.callers import cookie
 from tests.api.world import World
-from tests.web.browser import Browser, Form
+from tests.web.browser import Browser
+from tests.web.visitors import Form
 
 ANN = "ann@example.com"
 

@@ -75,9 +75,7 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
 }
 """The operation behind each form that declares its fields."""
 
-UNTYPED = {
-    *("slotId", "idempotencyKey", "seen", "decision", "admin", "credential", "userCode", "claimToken", "email"),
-}
+UNTYPED = {*("slotId", "idempotencyKey", "seen", "decision", "admin", "credential", "userCode", "claimToken", "email")}
 """Properties that a form sends without a field of its own, or that its first step has asked for."""
 
 UNSENT = {(("/admin", "refund"), "reason")}

@@ -165,12 +165,7 @@ async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_f
     world.sponsorship_store.keep(slot("left-1", name="Left, first"))
     await world.settled()
     await person.open("/advertise")
-    for words in (
-        "What past sponsors reached",
-        "5,000",
-        "1,000 1.00 % clicked",
-        "Too new to say",
-    ):
+    for words in ("What past sponsors reached", "5,000", "1,000 1.00 % clicked", "Too new to say"):
         assert words in person.text
 
 

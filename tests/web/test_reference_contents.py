@@ -102,10 +102,7 @@ def success(media: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "media",
-    [
-        {"example": {"id": "a"}},
-        {"examples": {"first": {"value": {"id": "a"}}, "second": {"value": {"id": "b"}}}},
-    ],
+    [{"example": {"id": "a"}}, {"examples": {"first": {"value": {"id": "a"}}, "second": {"value": {"id": "b"}}}}],
 )
 def test_examples_are_read_in_both_forms(media: dict[str, Any]) -> None:
     [answer] = entry_of(responses={"200": success(media)}).answers

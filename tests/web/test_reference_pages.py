@@ -12,6 +12,7 @@ from service.web.reference.contents import REMEDIES
 from tests.api.conformity import DOCUMENT
 from tests.api.world import World, open_world
 from tests.web.markup import Markup, faults_of, parsed
+from tests.web.test_every_page import POLICY
 
 MOST_BYTES = 60_000
 """The size of a page of the reference, without compression."""
@@ -138,8 +139,9 @@ async def test_a_page_that_the_client_has_is_not_sent_again(world: World, path: 
     etag = first.header("etag") or ""
     again = await world.client.get(path, headers={"if-none-match": etag})
     assert (again.status, again.body, again.header("etag")) == (304, b"", etag)
-    kept = ("cache-control", "content-security-policy", "referrer-policy")
-    assert [again.header(name) for name in kept] == [first.header(name) for name in kept]
+    assert (first.header("cache-control"), first.header("content-security-policy")) == ("no-cache", POLICY)
+    repeated = ("cache-control", "content-security-policy", "referrer-policy")
+    assert [again.header(name) for name in repeated] == [first.header(name) for name in repeated]
     assert (await world.client.get(path, headers={"if-none-match": '"other"'})).body == first.body
 
 

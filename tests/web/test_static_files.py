@@ -21,10 +21,7 @@ async def test_a_file_by_its_content_is_kept_for_a_year_and_by_its_plain_name_as
     world: World, name: str
 ) -> None:
     content = (FOLDER / name).read_bytes()
-    for path, kept in {
-        static_url(name): "public, max-age=31536000, immutable",
-        f"/static/{name}": "no-cache",
-    }.items():
+    for path, kept in {static_url(name): "public, max-age=31536000, immutable", f"/static/{name}": "no-cache"}.items():
         plain = await world.client.get(path)
         assert (plain.status, plain.body, plain.header("cache-control")) == (200, content, kept)
         assert plain.header("vary") == "Accept-Encoding"

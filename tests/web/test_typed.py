@@ -8,7 +8,6 @@ from service.web.pages.parts.forms import (
     address_of,
     amount_of,
     cents_of,
-    code_of,
     line_of,
     moment_of,
     moment_text,
@@ -55,10 +54,6 @@ def test_texts_lose_space_around_them_and_the_line_ends_of_forms() -> None:
     assert text_of({"note": " a\r\nb "}, "note") == "a\nb"
     assert text_of({"note": " \r\n"}, "note") is None
     assert text_of({}, "note") is None
-
-
-def test_a_code_may_have_gaps() -> None:
-    assert {code_of(text) for text in ("123456", "123 456 ", "123-456", "123\u00a0456")} == {"123456"}
 
 
 def test_changes_of_the_audit_are_readable() -> None:

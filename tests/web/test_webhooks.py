@@ -47,25 +47,26 @@ async def test_a_test_is_sent_its_answer_seen_and_the_event_sent_again(world: Wo
     assert len(world.endpoints.tasks) == 2
 
 
-async def test_a_webhook_that_is_off_says_why_and_is_turned_on(world: World) -> None:
+async def answered(world: World, status: int) -> Browser:
+    """The page of a webhook whose test was answered with a status."""
     person, path = await made(world)
-    world.endpoints.status = 410
+    world.endpoints.status = status
     await person.open(path)
     await person.press("test")
     await world.settled()
     await person.open(path)
+    return person
+
+
+async def test_a_webhook_that_is_off_says_why_and_is_turned_on(world: World) -> None:
+    person = await answered(world, 410)
     assert "This webhook is off. The receiver answered 410 Gone." in person.text
     await person.press("enable")
     assert "The webhook is on again" in person.text
 
 
 async def test_failures_are_told_with_their_reason(world: World) -> None:
-    person, path = await made(world)
-    world.endpoints.status = 503
-    await person.open(path)
-    await person.press("test")
-    await world.settled()
-    await person.open(path)
+    person = await answered(world, 503)
     assert "Deliveries have failed since" in person.text
     assert "Status 503" in person.text
     await person.open(PLACE)

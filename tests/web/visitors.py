@@ -1,11 +1,11 @@
 """A visitor with a browser: opens pages, sends forms as browsers do, and reads the result."""
 
-from dataclasses import dataclass
-from html.parser import HTMLParser
+from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from tests.api.asgi import Response
 from tests.api.world import World
+from tests.web.markup import Element, Markup
 
 FORM = "application/x-www-form-urlencoded"
 HERE = "127.0.0.1"
@@ -51,37 +51,60 @@ class Visitor:
         return await self.look(response.header("location") or "")
 
 
-class Seen(HTMLParser):
-    """A page: its text in one line, its elements, and the fields of its forms."""
+@dataclass(slots=True)
+class Form:
+    """A form: its target, its values, the `do` values of its buttons, and the options of its selects."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self._words: list[str] = []
+    action: str
+    fields: dict[str, str] = field(default_factory=dict)
+    buttons: list[str] = field(default_factory=list)
+    options: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, control: Element) -> None:
+        """Fill in a control as browsers do: they drop a line end that a text begins with, and select the marked option
+        or the first one."""
+        name, value = control.get("name") or "", control.get("value") or ""
+        match control.tag:
+            case "input":
+                self.fields[name] = value
+            case "textarea":
+                self.fields[name] = "".join(control.words[control.first : control.last]).removeprefix("\n")
+            case "button" if "value" in control:
+                self.buttons.append(value)
+            case "select":
+                self.options[name] = []
+            case "option":
+                select = list(self.options)[-1]
+                self.options[select].append(value)
+                if "selected" in control or select not in self.fields:
+                    self.fields[select] = value
+
+
+class Seen(Markup):
+    """A page with all of its text in one line, its links, and the fields of its forms."""
 
     @classmethod
     def of(cls, response: Response) -> "Seen":
-        seen = cls()
-        seen.feed(response.body.decode())
-        return seen
+        return cls(response.body.decode())
 
     @property
     def text(self) -> str:
-        return " ".join(" ".join(self._words).split())
+        return " ".join(" ".join(self.words).split())
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
+    @property
+    def forms(self) -> list[Form]:
+        forms: list[Form] = []
+        for each in self.elements:
+            if each.tag == "form":
+                forms.append(Form(each.get("action") or ""))
+            elif forms:
+                forms[-1].add(each)
+        return forms
 
-    def handle_data(self, data: str) -> None:
-        self._words.append(data)
+    @property
+    def links(self) -> list[str]:
+        return [each.get("href") or "" for each in self.all("a")]
 
     def values(self, name: str) -> list[str]:
         """The values of the inputs with a name, in order."""
-        return [each.get("value") or "" for tag, each in self.tags if tag == "input" and each.get("name") == name]
-
-    def links(self) -> list[str]:
-        return [each.get("href") or "" for tag, each in self.tags if tag == "a"]
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        """The attributes of all elements of a kind."""
-        return [each for name, each in self.tags if name == tag]
+        return [each.get("value") or "" for each in self.all("input") if each.get("name") == name]

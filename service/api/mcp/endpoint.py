@@ -1,6 +1,6 @@
 """The endpoint of the Model Context Protocol: one message in, at most one out, and no state in between.
 
-Clients of revisions 2025-06-18 and 2025-11-25 send `initialize` first; those of 2026-07-28 describe themselves in each
+Clients of revisions 2025-03-26 to 2025-11-25 send `initialize` first; those of 2026-07-28 describe themselves in each
 request. Calls of tools go through `dispatch`, so they are limited, charged, refused, counted and logged as their operations
 are. All other messages count as pages for the limit of an address, and so do calls with wrong arguments and those that the
 operation refused before its limits counted them.
@@ -16,6 +16,7 @@ from pydantic_core import from_json
 
 from actors.values import Code, Refused
 from service.api.context import Services
+from service.api.cors import ANY, preflight_headers
 from service.api.dispatch import dispatch
 from service.api.errors import Family, body_of, headers_of, message_of, status_of, too_fast
 from service.api.mcp import reading
@@ -28,10 +29,11 @@ from service.schemas import mcp as wire
 from service.version import VERSION
 
 PATH = "/mcp"
+SLASHED = "/mcp/"
+"""The same endpoint, for clients that end addresses with a slash."""
 NAME = "mcp"
 """The operation of messages that call no tool, in logs and metrics."""
 
-ANY = "*"
 TTL_MS = 3_600_000
 """How long clients may keep the list of tools, which changes only with a release."""
 
@@ -45,7 +47,7 @@ _READABLE = ("ratelimit", "ratelimit-policy")
 """Headers of an operation's response that the response to a call has, too."""
 
 _EXPOSED = "RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
-_ALLOWED = "authorization, content-type, mcp-method, mcp-name, mcp-protocol-version, x-request-id"
+_ALLOWED = ("authorization", "content-type", "mcp-method", "mcp-name", "mcp-protocol-version", "x-request-id")
 
 
 def refused_message(services: Services, refused: Refused, request: Request) -> Answer:
@@ -63,11 +65,7 @@ def preflight(services: Services, request: Request, max_age_seconds: int) -> Ans
     """Tell a browser whether a page of another site may send messages."""
     if not _admits(services, request):
         return refused_message(services, _foreign(), request)
-    headers = [
-        ("access-control-allow-methods", "POST"),
-        ("access-control-allow-headers", _ALLOWED),
-        ("access-control-max-age", str(max_age_seconds)),
-    ]
+    headers = preflight_headers(request, "POST", max_age_seconds, _ALLOWED)
     return Answer(204, headers=[*headers, *_cors(services, request)])
 
 
@@ -103,7 +101,7 @@ class Mcp:
 
     async def _outcome(self, request: Request) -> Answer | Refused:
         # First, because reading a message of the largest size takes longer than all that follows.
-        refused = too_fast(self._services.budgets.page(request.client)) or unacceptable(request.headers)
+        refused = too_fast(self._services.budgets.page(request.client)) or unacceptable(request)
         if refused is not None:
             return refused
         of = read(request)

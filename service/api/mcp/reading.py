@@ -12,6 +12,7 @@ from pydantic_core import from_json
 from actors.values import Code, Refused
 from service.api.duplicate_keys import repeated_key
 from service.api.messages import Request
+from service.api.validation import undecodable, unreadable
 from service.schemas import mcp as wire
 from service.schemas.problems import problems_of, text_of
 
@@ -52,12 +53,12 @@ class Read:
         return Failed(code, message, self.message.id)
 
 
-def unacceptable(headers: Mapping[str, str]) -> Refused | None:
-    """The refusal of a request that does not declare JSON. Every response is JSON, whatever `Accept` says."""
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+def unacceptable(request: Request) -> Refused | None:
+    """The refusal of a request that does not declare plain JSON. Every response is JSON, whatever `Accept` says."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         return Refused(Code.UNSUPPORTED_MEDIA_TYPE, "Send the message with Content-Type: application/json.")
-    return None
+    return undecodable(request)
 
 
 def read(request: Request) -> Read | Failed:
@@ -78,9 +79,13 @@ def _message(body: bytes) -> wire.Message | Failed:
     try:
         value = from_json(body, allow_inf_nan=False)
     except ValueError:
-        return Failed(wire.PARSE_ERROR, "The body is not valid JSON.")
+        reason = unreadable(body)
+        return Failed(wire.PARSE_ERROR, f"The body is not valid JSON{'' if reason is None else f': {reason}'}.")
     if isinstance(value, list):
-        return Failed(wire.INVALID_REQUEST, "Send one message in each request: batches are not supported.")
+        # Of all revisions, only 2025-03-26 has batches. One would have a single line in the log, and a single limit.
+        return Failed(
+            wire.INVALID_REQUEST, "Send one message in each request: batches are not supported in any revision."
+        )
     if not isinstance(value, dict):
         return Failed(wire.INVALID_REQUEST, "The body must be a JSON-RPC message: an object.")
     message_id = value.get("id")

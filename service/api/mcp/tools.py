@@ -65,8 +65,6 @@ def _input(described: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, An
         kinds = [kind for kind in schema.pop("anyOf", ()) if kind != {"type": "null"}]
         if kinds:
             schema = {**kinds[0], **schema}
-        if schema.get("default", "") is None:
-            del schema["default"]
         if "description" in parameter:
             schema["description"] = parameter["description"]
         properties[parameter["name"]] = schema

@@ -26,6 +26,10 @@ also work without a key, at a lower rate. Times are epoch milliseconds unless a 
 are whole cents. Every refusal is a JSON object with a stable code in `error` and an explanation for a person in `message`;
 each response lists its codes in `x-error-codes`, with an example of each.
 
+Names refuse characters that cannot be seen. Texts of campaigns take those that an emoji or a word is composed with, such as
+the joiners of Persian and Hindi, where they show. Both refuse characters that Unicode leaves unassigned or to private use.
+Patterns say this for characters up to U+FFFF, but for unassigned ones, and for what must stand beside a joiner or selector.
+
 Examples are responses of a demo. The keys, ids and addresses in them lead nowhere.
 """
 

@@ -5,10 +5,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pydantic.json_schema import models_json_schema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
+from pydantic_core import core_schema
 
 from service.api.openapi.components import ERRORS
 from service.api.operation import Operation
+
+
+class SchemaWriter(GenerateJsonSchema):
+    """Writes the schemas of models without `"default": null`. What may be absent is not required, and null is often of
+    another type."""
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        if self.get_default_value(schema) is None:
+            return self.generate_inner(schema["schema"])
+        return super().default_schema(schema)
 
 
 def schemas(operations: Sequence[Operation]) -> dict[str, Any]:
@@ -21,6 +32,7 @@ def schemas(operations: Sequence[Operation]) -> dict[str, Any]:
             *((model, "serialization") for model in dict.fromkeys(outputs)),
         ],
         ref_template="#/components/schemas/{model}",
+        schema_generator=SchemaWriter,
     )
     found: dict[str, Any] = definitions["$defs"]
     read = _read(found, [model.__name__ for model in inputs])
@@ -48,7 +60,6 @@ def _without_null(schema: dict[str, Any]) -> None:
     for name, field in schema.get("properties", {}).items():
         if name in required:
             continue
-        field.pop("default", None)
         kinds = [kind for kind in field.get("anyOf", ()) if kind != {"type": "null"}]
         if len(kinds) == 1:
             del field["anyOf"]

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from service.api.openapi.components import reference, text
 from service.api.openapi.examples import Examples
+from service.api.openapi.models import SchemaWriter
 from service.api.openapi.responses import responses
 from service.api.operation import Operation
 from service.api.policy import Access
@@ -128,7 +129,7 @@ def _named_by(part: str) -> dict[str, str]:
 def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
     if operation.query is None:
         return []
-    query = operation.query.model_json_schema()
+    query = operation.query.model_json_schema(schema_generator=SchemaWriter)
     needed = query.get("required", ())
     parameters = []
     for name, schema in query["properties"].items():

@@ -5,6 +5,7 @@ from functools import partial
 from actors.accounts.messages import Deletion, MailChoices, MailsChosen
 from actors.keys.validity import ADMIN_SCOPES
 from actors.shared.announcements import Topic
+from actors.shared.codes import emailed_code
 from actors.values import Account, Agent, Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
@@ -58,7 +59,10 @@ async def start_deletion(services: Services, call: Call) -> Answer | Refused:
 
 async def confirm_deletion(services: Services, call: Call) -> Answer | Refused:
     body: DeletionConfirm = call.body
-    outcome = await services.accounts.confirm_deletion(call.caller.email, body.code.strip(), call.caller.agent)
+    code = emailed_code(body.code)
+    if isinstance(code, Refused):
+        return code
+    outcome = await services.accounts.confirm_deletion(call.caller.email, code, call.caller.agent)
     services.mail.wake()
     return respond(outcome, lambda scheduled: _deletion(scheduled.deletion))
 

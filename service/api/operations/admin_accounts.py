@@ -143,7 +143,7 @@ async def refund_all(services: Services, call: Call, found: Details) -> Answer |
     for booking in waiting[:REFUNDS]:
         view = await services.ledger.order_refund(booking.id, None if body is None else body.reason, call.caller.agent)
         if not isinstance(view, Refused):
-            kind = (booking.currency, booking.mode.value)
+            kind = (booking.money_currency, booking.mode.value)
             numbers[kind] += 1
             # A person may have refunded a part by hand.
             cents[kind] += view.booking.refund_left_cents

@@ -55,6 +55,7 @@ async def accounts_file(services: Services, wanted: AccountFilter) -> Answer:
 BOOKING = (
     *("id", "status", "slot", "campaign", "sponsor", "weekStart", "weekEnd", "amountCents", "currency", "mode"),
     *("createdAt", "paidAt", "paidCents", "refundedCents", "paymentIssue", "impressions", "clicks", "demo"),
+    *("periodStart", "paidCurrency"),
 )
 
 
@@ -70,6 +71,7 @@ async def bookings_file(services: Services, fetch: Fetch[BookingView]) -> Answer
             campaign=view.campaign_name,
             sponsor=view.sponsor_name,
             paymentIssue=booking.issue,
+            paidCurrency=None if booking.paid_cents is None else booking.money_currency,
         )
 
     return await _file(services, "bookings.csv", BOOKING, fetch, booking_position, cells)

@@ -14,7 +14,7 @@ from service.api.operation import Call, admin_read
 from service.api.operations import admin_exports as files
 from service.api.operations.responses import list_page, newest_first
 from service.schemas.admin_overview import (
-    MOST_MONTHS,
+    MAX_MONTHS,
     Counts,
     Revenue,
     RevenueQuery,
@@ -24,7 +24,7 @@ from service.schemas.admin_overview import (
 )
 from service.schemas.audit import Audit, AuditPage, AuditQuery
 from service.schemas.lists import SponsorshipQuery
-from service.schemas.reports import MOST_SITE_DAYS as MOST_DAYS
+from service.schemas.reports import MAX_SITE_DAYS as MOST_DAYS
 from service.schemas.reports import USUAL_SITE_DAYS as USUAL_DAYS
 from service.schemas.reports import PeriodQuery, SiteCounts, SiteList
 
@@ -48,9 +48,9 @@ async def read_revenue(services: Services, call: Call) -> Answer | Refused:
     query: RevenueQuery = call.query
     last = month_of(services.clock.now_ms()) if query.last is None else _number(query.last)
     first = last - DEFAULT_MONTHS + 1 if query.first is None else _number(query.first)
-    if not 0 <= last - first < MOST_MONTHS:
-        words = f"`from` must be before `to`, by at most {MOST_MONTHS - 1} months."
-        problem = Problem("from", "period", f"must be before `to`, by at most {MOST_MONTHS - 1} months")
+    if not 0 <= last - first < MAX_MONTHS:
+        words = f"`from` must be before `to`, by at most {MAX_MONTHS - 1} months."
+        problem = Problem("from", "period", f"must be before `to`, by at most {MAX_MONTHS - 1} months")
         return Refused(Code.INVALID_REQUEST, words, problems=(problem,))
     rows = await services.sponsorship.revenue(_start_ms(first), _start_ms(last + 1))
     if query.format == "csv":
@@ -123,7 +123,7 @@ ROWS = (
         path="/api/v1/admin/sponsorships/revenue",
         summary="Get the revenue by month",
         description="Returns what was paid and what of it was refunded, by month of the payment (UTC), currency and mode. "
-        f"Samples are never counted. At most {MOST_MONTHS} months, and by default the last {DEFAULT_MONTHS}.",
+        f"Samples are never counted. At most {MAX_MONTHS} months, and by default the last {DEFAULT_MONTHS}.",
         handler=read_revenue,
         result=RevenueTable,
         query=RevenueQuery,

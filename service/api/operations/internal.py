@@ -178,6 +178,8 @@ def _purchase(services: Services, view: BookingView, *, changed: bool = False) -
         package=booking.package_description,
         holdUntil=booking.hold_ms,
         testMode=booking.mode is Mode.TEST,
+        amountCents=booking.paid_cents or booking.amount_cents,
+        currency=booking.money_currency,
         receiptUrl=services.links.receipt_url(booking),
         paymentIssue=booking.issue,
         changed=changed,
@@ -251,15 +253,15 @@ def spent_of(views: Sequence[BookingView]) -> list[Spent]:
     """The sums paid and refunded, by currency."""
     sums: dict[str, Spent] = {}
     for booking in (each.booking for each in views if each.booking.paid_ms is not None):
-        spent = sums.setdefault(booking.currency, Spent(currency=booking.currency))
-        spent.paidCents += booking.amount_cents
+        spent = sums.setdefault(booking.money_currency, Spent(currency=booking.money_currency))
+        spent.paidCents += booking.paid_cents or booking.amount_cents
         spent.refundedCents += booking.refunded_cents
         spent.refunds += booking.refunded_cents > 0
     return [sums[currency] for currency in sorted(sums)]
 
 
 async def view_ending(services: Services, call: Call) -> Answer | Refused:
-    """What a link ends. Reading it changes nothing, because mail programs open links by themselves."""
+    """Return the target of an ending link. Reading it changes nothing, because mail programs open links by themselves."""
     link = _ending_of(services, call)
     return _unknown_link() if link is None else _ending(link)
 

@@ -1,6 +1,7 @@
 """Operations on anonymous keys (specification, 1 to 3): mint a key, and claim it with an emailed code."""
 
 from actors.keys.messages import Claimed
+from actors.shared.codes import emailed_code
 from actors.shared.credentials import CLAIM_TOKEN
 from actors.values import Code, Done, Refused
 from service.api.context import Services
@@ -47,8 +48,10 @@ async def complete_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimComplete = call.body
     if not CLAIM_TOKEN.matches(body.claimToken):
         return _unknown_token()
-    origin = origin_of(call.request.client)
-    outcome = await services.keys.complete_claim(body.claimToken, body.email, body.code.strip(), origin)
+    code = emailed_code(body.code)
+    if isinstance(code, Refused):
+        return code
+    outcome = await services.keys.complete_claim(body.claimToken, body.email, code, origin_of(call.request.client))
     if isinstance(outcome, Refused):
         return outcome
     assert isinstance(outcome, Claimed)

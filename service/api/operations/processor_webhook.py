@@ -55,10 +55,24 @@ async def _apply(services: Services, event: PaymentEvent) -> BookingView | Refus
             )
         case RefundUpdated():
             return await ledger.settle_refund(
-                event.booking_id, event.declined, event.event_id, event.payment_id, event.cents, event.total_cents
+                event.booking_id,
+                event.declined,
+                event.event_id,
+                event.payment_id,
+                event.cents,
+                event.total_cents,
+                event.currency,
             )
         case DisputeUpdated():
-            return await ledger.settle_dispute(event.dispute_id, event.payment_id, event.state)
+            return await ledger.settle_dispute(
+                event.dispute_id,
+                event.payment_id,
+                event.state,
+                event.amount_cents,
+                event.currency,
+                f"{event.event_id}.{event.state}",
+                event.at_ms,
+            )
 
 
 EVENT_BYTES = 256 * 1024

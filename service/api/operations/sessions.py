@@ -4,6 +4,7 @@ from functools import partial
 
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS
 from actors.sessions.actor import AwaitedSession, StartedSession
+from actors.shared.codes import emailed_code
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.cookies import BROWSER, PENDING, SESSION
@@ -43,10 +44,11 @@ async def start_sign_in(services: Services, call: Call) -> Answer | Refused:
 async def complete_sign_in(services: Services, call: Call) -> Answer | Refused:
     body: SignInComplete = call.body
     headers, origin = call.request.headers, origin_of(call.request.client)
-    browser = BROWSER.value(headers, services.base_url)
-    begun = await services.sessions.complete_sign_in(
-        body.email, body.code.strip(), browser, origin, headers.get("user-agent", "")
-    )
+    browser, code = BROWSER.value(headers, services.base_url), emailed_code(body.code)
+    if isinstance(code, Refused):
+        return code
+    agent = headers.get("user-agent", "")
+    begun = await services.sessions.complete_sign_in(body.email, code, browser, origin, agent)
     return begun if isinstance(begun, Refused) else session_begun(services, begun)
 
 

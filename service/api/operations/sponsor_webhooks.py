@@ -51,7 +51,10 @@ async def create_webhook(services: Services, call: Call) -> Answer | Refused:
 
 
 def url_problem(url: str, allowed: Sequence[Network]) -> str | None:
-    """Why no webhook can have a URL in its normal form; None if one can. Names are resolved at each delivery only."""
+    """Return why a webhook cannot have this URL in its normal form; None if it can.
+
+    Names are resolved at each delivery only.
+    """
     parts = urlsplit(url)
     secure, address = parts.scheme == "https", parsed(parts.hostname or "")
     if address is not None and is_listed(address, allowed):

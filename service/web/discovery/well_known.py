@@ -25,7 +25,7 @@ def oauth_metadata(operations: Sequence[Operation], base_url: str) -> Published:
     the registered type that asks for nothing. Clients need no registration.
     """
     paths = {operation.name: operation.path for operation in operations}
-    return _shared(
+    return _published(
         {
             "issuer": base_url,
             "device_authorization_endpoint": base_url + paths["startDevice"],
@@ -52,7 +52,7 @@ def api_catalog(base_url: str) -> Published:
         "service-meta": [{"href": base_url + OAUTH, "type": JSON}],
         "status": [{"href": f"{base_url}/readyz", "type": JSON}],
     }
-    return _shared({"linkset": [api]}, LINKSET, f'<{base_url}{API_CATALOG}>; rel="api-catalog"')
+    return _published({"linkset": [api]}, LINKSET, f'<{base_url}{API_CATALOG}>; rel="api-catalog"')
 
 
 def security_text(contact: str, base_url: str, now_ms: int) -> Published:
@@ -69,5 +69,5 @@ def security_text(contact: str, base_url: str, now_ms: int) -> Published:
     return Published(("\n".join(lines) + "\n").encode(), TEXT)
 
 
-def _shared(document: Mapping[str, object], content_type: str, link: str = "") -> Published:
-    return Published(json.dumps(document, indent=2).encode(), content_type, shared=True, link=link)
+def _published(document: Mapping[str, object], content_type: str, link: str = "") -> Published:
+    return Published(json.dumps(document, indent=2).encode(), content_type, link=link)

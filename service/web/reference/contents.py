@@ -52,7 +52,7 @@ REMEDIES: Mapping[Code, str] = {
     Code.IDEMPOTENCY_CONFLICT: "Use a new idempotency key for a different body. A key is not shown again.",
     Code.INVALID_STATE: "Read the resource again. Its state does not allow this.",
     Code.PAYLOAD_TOO_LARGE: "Send a smaller body.",
-    Code.UNSUPPORTED_MEDIA_TYPE: "Send JSON with `Content-Type: application/json`.",
+    Code.UNSUPPORTED_MEDIA_TYPE: "Send JSON without `Content-Encoding`, to `/mcp` as `Content-Type: application/json`.",
     Code.RATE_LIMITED: "Wait as long as `Retry-After` says.",
     Code.INTERNAL_ERROR: "Try again later. If it lasts, report the `X-Request-Id` of the response.",
     Code.SERVICE_UNAVAILABLE: "Try again after `Retry-After`, a booking with the same `idempotencyKey`. Nothing was counted.",

@@ -27,6 +27,7 @@ BOOKING_MOVES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "booking.refund_declined": (("refunding", "paid"),),
     "booking.refund_failed": (("refunded", "refunding"),),
     "booking.dispute_lost": (("paid", "refunded"), ("refunding", "refunded")),
+    "booking.dispute_won": (("refunded", "paid"), ("refunded", "refunding")),
 }
 """Moves by the action of their audit record."""
 STILL = (
@@ -36,6 +37,7 @@ STILL = (
     "booking.paid_twice",
     "booking.video_described",
     "booking.dispute_opened",
+    "booking.dispute_lost",
     "booking.dispute_won",
     "booking.refund_requested",
     "booking.refund_request_declined",

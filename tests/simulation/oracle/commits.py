@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from actors.bookings.records import Booking, BookingStatus, PaymentState
+from actors.bookings.records import Booking, BookingStatus
 from actors.values import AuditRecord
 from tests.simulation.oracle import notifications, reviews, schedule
 from tests.simulation.oracle.bookings import (
@@ -245,10 +245,13 @@ def payments_are_accepted_by_the_rules(world: "World", commit: Commit) -> Iterat
             }
             if not fair.get(json.loads(late.changes).get("paymentIssue"), False):
                 yield f"{booking_id} was paid too late: {late.changes} {before} {after}"
-        if payment is not None and after.disputed and payment.dispute is None:
+        if after.disputed and not payment.disputes:
             yield f"{booking_id} is disputed, but {after.payment_id} is not"
-        if "booking.dispute_lost" in actions and payment.dispute is not PaymentState.LOST:
-            yield f"{booking_id} has lost a dispute that is {payment.dispute}"
+        if "booking.dispute_lost" in actions and not payment.most_lost_cents:
+            yield f"{booking_id} has lost a dispute, but {after.payment_id} has not: {payment.disputes}"
+        back = after.refunded_cents + after.excess_cents
+        if after.refunded_cents != min(back, after.paid_cents or 0) or not 0 <= after.lost_cents <= back:
+            yield f"the money of {booking_id} does not add up: {after}"
         if "booking.refunded" in actions and not payment.back:
             yield f"{booking_id} is refunded, but the processor refunded nothing"
 

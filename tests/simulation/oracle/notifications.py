@@ -159,6 +159,8 @@ def _expected(world: "World", commit: Commit) -> tuple[Expected, Expected]:
         kind = WEBHOOK_EVENTS.get(audit.action)
         if audit.action == "booking.dispute_lost" and moved(audit) is not None:
             kind = "booking.refunded"
+        if audit.action == "booking.dispute_won" and (moved(audit) or ("", ""))[1] == "paid":
+            kind = "booking.paid"
         if kind is not None:
             events[kind, audit.target_id] += 1
     for booking_id, (before, after) in commit.of("bookings").items():
@@ -182,7 +184,8 @@ def notifications_are_true(world: "World", commit: Commit) -> Iterator[str]:
         _, booking = commit.of("bookings").get(facts.get("booking", ""), (None, None))
         if booking is None:
             continue
-        if facts["amount_cents"] != str(booking.amount_cents) or facts["weeks"] != str(booking.weeks):
+        amounts = [str(booking.amount_cents), str(booking.paid_cents)]
+        if facts["amount_cents"] not in amounts or facts["weeks"] != str(booking.weeks):
             yield f"{message} is not about {booking}"
         if message.template == "week_ended":
             end = world.log.ends[booking.id]
@@ -198,7 +201,7 @@ def notifications_are_true(world: "World", commit: Commit) -> Iterator[str]:
             message.template == "refund_made"
             and orders == 1
             and booking.status == "refunded"
-            and (facts["refund_cents"] != str(booking.refunded_cents))
+            and (facts["refund_cents"] != str(booking.by_refunds_cents))
         ):
             yield f"{message} does not say {booking.refunded_cents} cents of {booking.id}"
     for webhook_event in commit.webhook_events:

@@ -96,6 +96,8 @@ def of_sponsorship(case: Case) -> dict[str, int]:
     created = [each.result.campaign.id for each in case.of("create campaign") if isinstance(each.result, CampaignView)]
     met["a campaign creation was repeated"] = len(created) - len(set(created))
     met.update(_of_schedules(case))
+    met["a part was lost"] = sum(0 < row.lost_cents < (row.paid_cents or 0) for row in case.memory.bookings.values())
+    met["a bank took more than was left"] = sum(row.excess_cents > 0 for row in case.memory.bookings.values())
     met["invoices and credit notes"] = len(case.memory.invoices)
     met["turned into a new week"] = len({week_at(commit.now_ms) for commit in log.commits if commit.audits}) > 1
     return met

@@ -90,6 +90,7 @@ SPONSORSHIP = (
     "issue paid_twice",
     "issue disputed",
     "issue dispute_lost",
+    "issue dispute_won",
     "issue refund_declined",
     "issue refund_failed",
     "issue not_shown",

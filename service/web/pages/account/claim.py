@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from actors.values import Code
 from service.web.pages.account.sign_in import CODE_FORM
-from service.web.pages.parts.forms import Field, code_of
+from service.web.pages.parts.forms import Field
 from service.web.pages.parts.forms import Form as FormFields
 from service.web.pages.parts.messages import EMAIL
 from service.web.pages.parts.page import FormError, Page, PageRequest, SeeOther, Template
@@ -57,12 +57,10 @@ def _at(step: str, request: PageRequest, *, sent: bool = False) -> Template:
 
 
 def _typed(request: PageRequest, *names: str) -> Mapping[str, str]:
-    """The typed values, without the link around a pasted token and the gaps in a pasted code."""
+    """The typed values, without the link around a pasted token."""
     form = {name: request.form.get(name, "")[:LONGEST].strip() for name in names or ("claimToken", "email")}
     if "claimToken" in form and (found := TOKEN.search(form["claimToken"])):
         form["claimToken"] = found[0]
-    if "code" in form:
-        form["code"] = code_of(form["code"])
     return form
 
 

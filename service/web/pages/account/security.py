@@ -43,7 +43,7 @@ SESSIONS = {"end-session": end_session, "end-all": end_all}
 
 
 def _credential(request: PageRequest) -> Any:
-    """What the script of the page has filled in; None without a script."""
+    """Return the value that the script of the page has filled in; None without a script."""
     try:
         return json.loads(request.form.get("credential", ""))
     except (ValueError, RecursionError):

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from service.web.pages.account.sign_in import CODE_FORM
-from service.web.pages.parts.forms import code_of
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 
 PATH = "/dashboard/settings"
@@ -49,7 +48,7 @@ async def start(request: PageRequest) -> Template | FormError:
 
 
 async def confirm(request: PageRequest) -> SeeOther | FormError:
-    result = await request.ask("confirmAccountDeletion", body={"code": code_of(request.form.get("code", ""))})
+    result = await request.ask("confirmAccountDeletion", body={"code": request.form.get("code", "")})
     return result.see_other(HERE, "deletion_scheduled")
 
 

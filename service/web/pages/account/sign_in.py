@@ -6,7 +6,7 @@ from dataclasses import replace
 from actors.values import Code
 from service.api.cookies import SESSION
 from service.api.messages import NO_STORE
-from service.web.pages.parts.forms import Field, Form, code_of
+from service.web.pages.parts.forms import Field, Form
 from service.web.pages.parts.messages import CODE, EMAIL
 from service.web.pages.parts.page import (
     LONGEST_PATH,
@@ -69,7 +69,7 @@ async def send(request: PageRequest) -> Template | FormError:
 
 
 async def complete(request: PageRequest) -> SeeOther | FormError:
-    body = {"email": request.form.get("email", "").strip(), "code": code_of(request.form.get("code", ""))}
+    body = {"email": request.form.get("email", "").strip(), "code": request.form.get("code", "")}
     result = await request.ask("completeSignIn", body=body)
     return _entered(result, local_path(request.form.get("next", "")))
 

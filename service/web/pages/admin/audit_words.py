@@ -126,7 +126,7 @@ def done(action: str) -> str:
 
 
 def way(record: Mapping[str, Any]) -> str:
-    """How, for a record with a person, or who, for one of the service itself."""
+    """Return the way in which a person acted, or the part of the service that acted."""
     kind = record["actorType"]
     return WAYS.get(kind) or PARTS.get(record["actorId"], "The service")
 

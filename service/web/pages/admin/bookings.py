@@ -26,7 +26,7 @@ SEARCH = Form(
     unseen={"status": STATE, "trouble": STATE, "sponsor": "There is no such sponsor. Search for its name instead."},
 )
 
-MOST_TROUBLE = 8
+MAX_TROUBLE = 8
 """Bookings that need attention on one page. The rest is behind the filter for them."""
 
 
@@ -44,7 +44,7 @@ async def bookings(request: PageRequest) -> Template:
     typed = listed.usable(typed)
     trouble: list[Any] = []
     if typed["trouble"] is None and cursor is None and not listed.refused:
-        first = query | {"trouble": "true", "limit": MOST_TROUBLE}
+        first = query | {"trouble": "true", "limit": MAX_TROUBLE}
         trouble = (await request.ask("listAllBookings", query=first)).or_raise()["items"]
     slots = await by_name(request)
     counts = (await request.ask("countLists")).or_raise()

@@ -50,11 +50,13 @@ class News:
 
 def changes_of(changes: Mapping[str, Any]) -> list[Change]:
     """The changes of an audit record, with amounts and moments in words. What a new thing does not have is no change."""
+    currency = changes.get("currency")
+    currency = currency if isinstance(currency, str) else "usd"  # slots have prices in it
     places = {name: place for place, name in enumerate(READ_FIRST)}
     return [
-        Change(name, _words(name, value[1]), None if value[0] is None else _words(name, value[0]))
+        Change(name, _words(name, value[1], currency), None if value[0] is None else _words(name, value[0], currency))
         if isinstance(value, list) and len(value) == 2 and name not in LISTS
-        else Change(name, _words(name, value))
+        else Change(name, _words(name, value, currency))
         for name, value in sorted(changes.items(), key=lambda item: places.get(item[0], len(places)))
         if value is not None
     ]
@@ -92,13 +94,13 @@ def _name_approved(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {}
 
 
-def _words(name: str, value: Any) -> str:
+def _words(name: str, value: Any, currency: str) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int) and name.endswith("Cents"):
-        return money(value)
+        return money(value, currency)
     if isinstance(value, int) and name == "weekStart":
         return day(value)
     if isinstance(value, int) and name.endswith("Ms"):

@@ -29,8 +29,8 @@ PARTS: Mapping[str, str] = {
 NEARLY_FULL = 0.8
 """The share of its capacity from which a queue is in trouble."""
 
-MOST_REASONS = 20
-MOST_RECENT = 30
+MAX_REASONS = 20
+MAX_RECENT = 30
 """Rows of the tables of refusals. Anybody can cause refusals of every kind, and the operation has all of them."""
 
 MAIL_LATE_SECONDS = 300
@@ -75,9 +75,9 @@ async def ops(request: PageRequest) -> Template:
         "parts": parts,
         "tiles": tiles_of(status),
         "troubles": troubles,
-        "reasons": status["refusals"]["lastHour"][:MOST_REASONS],
-        "fewer": sum(each["count"] for each in status["refusals"]["lastHour"][MOST_REASONS:]),
-        "recent": status["refusals"]["recent"][:MOST_RECENT],
+        "reasons": status["refusals"]["lastHour"][:MAX_REASONS],
+        "fewer": sum(each["count"] for each in status["refusals"]["lastHour"][MAX_REASONS:]),
+        "recent": status["refusals"]["recent"][:MAX_RECENT],
     }
     return Template("ops.html", values)
 

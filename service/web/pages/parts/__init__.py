@@ -1,1 +1,1 @@
-"""What pages are made of: the page type, forms and their errors, words, badges and charts. No page lives here."""
+"""The parts of pages: the page type, forms and their errors, words, badges and charts. No page lives here."""

@@ -68,12 +68,13 @@ ISSUES: Mapping[str, State] = {
     "refund_failed": State("Refund failed", "bad"),
     "disputed": State("Payment disputed", "bad"),
     "dispute_lost": State("Taken back by the bank"),
+    "dispute_won": State("Dispute won too late", "bad"),
     "not_shown": State("Refunded, never shown"),
     "partly_shown": State("Refunded in part"),
 }
 """Problems with a payment (`paymentIssue`), and reasons of a refund."""
 
-FAILED_REFUNDS = ("refund_declined", "refund_failed")
+FAILED_REFUNDS = ("refund_declined", "refund_failed", "dispute_won")
 """Issues after which an administrator may order the refund again."""
 
 

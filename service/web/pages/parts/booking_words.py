@@ -23,11 +23,12 @@ ISSUES: Mapping[str, str] = {
     "paid_twice": "The booking was paid twice. We refund the second payment by hand.",
     "refund_declined": "The payment processor declined the refund. An administrator will handle it.",
     "refund_failed": "The refund did not arrive. An administrator will handle it.",
-    "dispute_lost": "The bank that paid has taken the payment back, so the booking has ended.",
+    "dispute_lost": "The bank that paid has taken money of the payment back.",
+    "dispute_won": "The bank has returned the payment after all, but the weeks are sold. An administrator decides.",
     "not_shown": "Nobody saw the ad in the booked weeks, so you pay nothing.",
     "partly_shown": "Nobody saw the ad in some of the booked weeks, and you pay only for the others.",
 }
-TROUBLE = ("refund_declined", "refund_failed", "amount_mismatch", "dispute_lost")
+TROUBLE = ("refund_declined", "refund_failed", "amount_mismatch", "dispute_lost", "dispute_won")
 """Issues that are not settled, or that end a booking against the sponsor's will."""
 
 
@@ -115,12 +116,35 @@ def _ended(booking: Json) -> Notice:
             return Notice("You cancelled the booking and paid nothing.")
         case _:
             amount, back = booking["amountCents"], booking.get("refundedCents") or booking["amountCents"]
-            of_all = "" if back == amount else f" of {words.money(amount, booking['currency'])}"
-            return Notice(f"{words.money(back, booking['currency'])}{of_all} was refunded.")
+            currency = booking.get("paidCurrency", booking["currency"])
+            of_all = "" if back == amount or "paidCurrency" in booking else f" of {words.money(amount, currency)}"
+            return Notice(f"{words.money(back, currency)}{of_all} was refunded.")
 
 
 def weeks_of(booking: Json) -> int:
     return int((booking["weekEnd"] - booking["weekStart"]) // WEEK_MS)
+
+
+def first_day(booking: Json) -> int:
+    """The first day that was bought. Of a week that had begun, the rest was."""
+    first: int = booking.get("periodStart", booking["weekStart"])
+    return first
+
+
+def end_of(booking: Json) -> int:
+    """The end of the last week. An invoice has the number of weeks."""
+    end: int = booking["weekEnd"] if "weekEnd" in booking else booking["weekStart"] + booking["weeks"] * WEEK_MS
+    return end
+
+
+def period(booking: Json, now_ms: int, *, short: bool = False) -> str:
+    """The days of a booking or an invoice: those that were bought."""
+    return dates.days(first_day(booking), end_of(booking), now_ms, short=short)
+
+
+def length(booking: Json) -> str:
+    """How long a booking or an invoice is: `2 weeks`, or `2 days` of a week that had begun."""
+    return dates.length(first_day(booking), end_of(booking))
 
 
 def by_weeks(booking: Json, one: str, several: str) -> str:
@@ -129,13 +153,12 @@ def by_weeks(booking: Json, one: str, several: str) -> str:
 
 def run_of(booking: Json, now_ms: int) -> str:
     """The days and the number of weeks of a booking, and how far a paid one is."""
-    days = dates.days(booking["weekStart"], booking["weekEnd"], now_ms)
-    text = f"{days}, {words.counted(weeks_of(booking), 'week')}."
+    text = f"{period(booking, now_ms)}, {length(booking)}."
     if booking["status"] != "paid" or now_ms >= booking["weekEnd"]:
         return text
     if now_ms < booking["weekStart"]:
         return f"{text} Begins in {words.span(booking['weekStart'] - now_ms)}."
-    first = day_of(booking["weekStart"])
+    first = day_of(first_day(booking))
     return f"{text} Day {day_of(now_ms) - first + 1} of {day_of(booking['weekEnd']) - first}."
 
 

@@ -10,7 +10,7 @@ from actors.shared import dates
 from actors.times import DAY_MS, day_of, week_of
 from service.web.pages.parts import words
 
-MOST_GAPS = 3
+MAX_GAPS = 3
 """More gaps between the days are summed up instead of listed."""
 
 MOST_DAYS = 62
@@ -106,7 +106,7 @@ def not_drawn(known: Sequence[Day], first: int, last: int, now_ms: int) -> Itera
         yield f"The numbers begin on {_days(known[0].number, known[0].number, now_ms)}."
     ends = (*(day.number for day in known), min(last, today) + 1)
     gaps = [(one + 1, other - 1) for one, other in pairwise(ends) if other > one + 1]
-    if len(gaps) > MOST_GAPS:
+    if len(gaps) > MAX_GAPS:
         yield f"There are no numbers for {sum(end - start + 1 for start, end in gaps)} of these days."
     elif gaps:
         yield f"There are no numbers for {', '.join(_days(*gap, now_ms) for gap in gaps)}."

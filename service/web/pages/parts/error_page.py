@@ -44,6 +44,9 @@ STATUS_PAGES: Mapping[int, StatusPage] = {
         "Something changed in the meantime", "Nothing was saved. Go back, reload the page and look at it anew."
     ),
     413: StatusPage("That was too large", "Nothing was saved. Go back and send less."),
+    415: StatusPage(
+        "We could not read that form", "Nothing was saved. Your browser sent it in a form that we do not read."
+    ),
     429: StatusPage(
         "That was a little too fast",
         "We limit requests so that everybody is served. This one was not carried out, and nothing is lost.",

@@ -40,7 +40,6 @@ _VALUE = re.compile(r"\{(\w+)\}")
 """A value of the form in the id of a field."""
 
 _AMOUNT = re.compile(r"(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})(?:\.(\d{1,2}))?")
-_GAPS = re.compile(r"[\s-]")
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
 """An address with a scheme, such as `http:` or `mailto:`. Digits after the colon are a port."""
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
@@ -231,11 +230,6 @@ def moment_text(moment_ms: int) -> str:
 def whole_of(text: str) -> int | None:
     """A whole number of at most six digits."""
     return int(text) if text.isascii() and text.strip().isdigit() and len(text.strip()) < 7 else None
-
-
-def code_of(text: str) -> str:
-    """A code from a mail, without spaces and hyphens."""
-    return _GAPS.sub("", text)
 
 
 def text_of(form: Mapping[str, str], name: str) -> str | None:

@@ -46,6 +46,7 @@ BY_MESSAGE: Mapping[str, str] = {
     "must not be blank": "Write something that can be seen.",
     "must not contain invisible characters": "This has characters that cannot be seen. Write it again instead of pasting it.",
     "must not contain control characters": "This has characters that cannot be seen. Write it again instead of pasting it.",
+    "must not contain unassigned or private-use characters": "Some characters cannot be shown. Leave them out.",
     "must be on one line": "Write it on one line.",
     "must not begin or end with a space": "Leave out the space at the beginning or end.",
     "must have single plain spaces between words, and no other spaces": "Use one plain space between words.",

@@ -22,11 +22,11 @@ LONGEST_CURSOR = 160
 
 T = TypeVar("T")
 
-MOST_DIGITS = 9
+MAX_DIGITS = 9
 BETWEEN, WITHIN = ".", "~"
 """Separators of a trail, which are no characters of a cursor."""
 
-MOST_COUNTED = 10_000
+MAX_COUNTED = 10_000
 """A total of this size means at least so many."""
 
 
@@ -73,7 +73,7 @@ class Paging:
         rows = f"{self.first:,}" if self.first == self.last else f"{self.first:,} to {self.last:,}"
         if self.total is None:
             return rows
-        return f"{rows} of {self.total:,}{' or more' if self.total >= MOST_COUNTED and self.next else ''}"
+        return f"{rows} of {self.total:,}{' or more' if self.total >= MAX_COUNTED and self.next else ''}"
 
 
 def page_at(path: str, **query: str | None) -> str:
@@ -183,7 +183,7 @@ def numbered(rows: Sequence[T], on_a_page: int, asked: str, address: Callable[[i
 
 def _number(typed: str) -> int | None:
     """A number in an address, such as the rows before a page; None if it is none, or too long."""
-    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) <= MOST_DIGITS else None
+    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) <= MAX_DIGITS else None
 
 
 def _parameters(request: Addressed, names: Sequence[str]) -> dict[str, str | None]:

@@ -11,6 +11,7 @@ from html import escape
 import markupsafe
 
 from actors.shared import dates
+from actors.shared import money as amounts
 from actors.shared.dates import SHORT, calendar
 from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, day_of
 
@@ -164,8 +165,8 @@ def moment(moment_ms: int) -> Moment:
 
 
 def money(cents: int, currency: str = "usd") -> str:
-    """An amount of a payment or an invoice: `USD 1,250.00`. Every currency has hundredths."""
-    return f"{currency.upper()} {cents // 100:,}.{cents % 100:02}"
+    """An amount of a payment or an invoice: `USD 1,250.00`."""
+    return amounts.money(cents, currency)
 
 
 def price(cents: int, currency: str = "usd") -> str:

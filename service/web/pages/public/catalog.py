@@ -19,7 +19,7 @@ Entry = Mapping[str, Any]
 SEARCH = Form({"q": Field("Search"), "category": Field("Category")})
 
 PAGE_SIZE = 12
-MOST_FOUND = 24
+MAX_FOUND = 24
 """The results that a search shows."""
 
 SUGGESTED = 3
@@ -33,7 +33,7 @@ FITTING = 4
 
 Placements = Sequence[Mapping[str, Any]]
 
-MOST_BESIDE = 3
+MAX_BESIDE = 3
 """Placements beside a page of the catalog, so that they do not outgrow it. The front page always shows all."""
 
 
@@ -59,7 +59,7 @@ class CatalogPage:
             "q": q or None,
             "category": category or None,
             "cursor": cursor or None,
-            "limit": MOST_FOUND if q else PAGE_SIZE,
+            "limit": MAX_FOUND if q else PAGE_SIZE,
         }
         result = await request.ask(self.lists, query=query)
         every = (await request.ask("listCategories")).or_raise()["data"]
@@ -75,7 +75,7 @@ class CatalogPage:
             values |= {
                 "entries": entries,
                 "relaxed": any(name == "x-search-relaxed" for name, _ in result.headers),
-                "most": len(entries) == MOST_FOUND,
+                "most": len(entries) == MAX_FOUND,
             }
             values["structured"] = structured_data.listing(request.base_url, self.path, self.name, entries)
             values["other"] = await _other(request, OTHER[self.kind], q, category, every)
@@ -153,12 +153,12 @@ async def _other(
     if not q:
         found = sum(each[shelf.counts] for each in every if _same(each["name"], category))
         return {"shelf": shelf, "address": address, "found": found, "more": False}
-    query = {"q": q, "category": category or None, "limit": MOST_FOUND}
+    query = {"q": q, "category": category or None, "limit": MAX_FOUND}
     result = await request.ask(shelf.lists, query=query)
     if result.refused is not None:
         return {"shelf": shelf, "address": address, "found": None, "more": False}
     found = len(result.json["data"])
-    return {"shelf": shelf, "address": address, "found": found, "more": found == MOST_FOUND}
+    return {"shelf": shelf, "address": address, "found": found, "more": found == MAX_FOUND}
 
 
 async def usecase(request: PageRequest) -> Template:
@@ -242,8 +242,8 @@ async def some_sponsored(request: PageRequest) -> Placements:
 
 
 def in_turn(placements: Placements, now_ms: int) -> Placements:
-    """At most `MOST_BESIDE` placements, in their order. In as many minutes as there are of them, each has the same share."""
-    if len(placements) <= MOST_BESIDE:
+    """At most `MAX_BESIDE` placements, in their order. In as many minutes as there are of them, each has the same share."""
+    if len(placements) <= MAX_BESIDE:
         return placements
     first = now_ms // MINUTE_MS % len(placements)
-    return [*placements[first:], *placements[:first]][:MOST_BESIDE]
+    return [*placements[first:], *placements[:first]][:MAX_BESIDE]

@@ -8,9 +8,10 @@ from service.web.pages.parts.chart_words import Counts, Rate
 from service.web.pages.parts.charts import Chart, by_day
 from service.web.pages.parts.forms import Field, Form
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, calling
+from service.web.pages.parts.words import money
 from service.web.pages.sponsor.booking_history import history
 
-MOST_INVOICES = 50
+MAX_INVOICES = 50
 """The newest documents of the account, among which those of the booking are found."""
 
 MOST_SITES = 10
@@ -28,6 +29,7 @@ async def booking(request: PageRequest) -> Template:
     steps = (await request.ask("readBookingSteps", path=request.path_values)).or_raise()["items"]
     paid_ms = receipt["paidAt"] if receipt else None
     refundable = shown["status"] == "paid" and shown["weekEnd"] > now_ms and shown.get("paymentIssue") != "disputed"
+    paid = money(receipt["amountCents"], receipt["currency"]) if receipt else ""
     unshown = request.config.bookings.refund_unshown
     values = {
         "booking": shown,
@@ -39,7 +41,7 @@ async def booking(request: PageRequest) -> Template:
         "booking_notice": notice_of(shown, now_ms, refund_unshown=unshown),
         "refund_unshown": unshown,
         "can_ask": refundable and not shown.get("refundRequestedAt"),
-        "history": history(shown, campaign, paid_ms, now_ms, steps),
+        "history": history(shown, campaign, paid_ms, now_ms, steps, paid),
         "following": await _following(request, shown) if refundable else None,
         "documents": await _documents(request, shown) if receipt and not shown.get("demo") else [],
         "most_sites": len(delivery.get("sites") or []) if request.query.get("sites") == "all" else MOST_SITES,
@@ -98,7 +100,7 @@ def _slot_of(slots: Iterable[Json], shown: Json) -> Json | None:
 
 async def _documents(request: PageRequest, shown: Json) -> list[Json]:
     """The invoice and credit notes of the booking, oldest first."""
-    listed = await request.ask("listInvoices", query={"limit": MOST_INVOICES})
+    listed = await request.ask("listInvoices", query={"limit": MAX_INVOICES})
     if listed.refused is not None:
         return []
     return [each for each in reversed(listed.json["items"]) if each["bookingId"] == shown["id"]]

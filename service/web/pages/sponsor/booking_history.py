@@ -60,15 +60,17 @@ ENDINGS: Mapping[str, str] = {
 """States whose step is listed without its moment if the audit does not have it, or no longer."""
 
 
-def history(booking: Json, campaign: Json, paid_ms: int | None, now_ms: int, steps: Sequence[Json] = ()) -> list[Item]:
-    """The history of a booking, newest first."""
+def history(
+    booking: Json, campaign: Json, paid_ms: int | None, now_ms: int, steps: Sequence[Json] = (), paid: str = ""
+) -> list[Item]:
+    """The history of a booking, newest first. `paid` is the amount that arrived, if it is not the booking's."""
     over_ms = _over(booking, steps)
     before = [each for each in steps if each["action"] in AD_STEPS and each["at"] < over_ms]
     ad_steps = [(each["at"], AD_STEPS[each["action"]]) for each in before]
     booking_steps = [(each["at"], BOOKING_STEPS[each["action"]]) for each in steps if each["action"] in BOOKING_STEPS]
     known = [(booking["createdAt"], "Reserved")]
     if paid_ms is not None:
-        known.append((paid_ms, f"Paid, {words.money(booking['amountCents'], booking['currency'])}"))
+        known.append((paid_ms, f"Paid, {paid or words.money(booking['amountCents'], booking['currency'])}"))
     known += [*ad_steps[-MAX_AD_STEPS:], *_weeks(booking, paid_ms, now_ms, steps), *booking_steps]
     for name, text in (("refundRequestedAt", ASKED), ("submittedAt", AD_STEPS["campaign.submitted"])):
         at_ms = (booking if name == "refundRequestedAt" else campaign).get(name)

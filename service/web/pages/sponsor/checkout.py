@@ -5,10 +5,10 @@ from typing import Any
 
 from actors.clock import DAY_MS
 from service.api.messages import NO_STORE
-from service.web.pages.parts.booking_words import HELD
+from service.web.pages.parts.booking_words import HELD, first_day, length
 from service.web.pages.parts.page import Audience, Page, PageRequest, Show, Template, nothing_here
 from service.web.pages.parts.paging import paged
-from service.web.pages.parts.words import counted, day, money, price
+from service.web.pages.parts.words import day, money, price
 
 
 async def receipt(request: PageRequest) -> Template:
@@ -47,8 +47,8 @@ def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, obje
         "campaign": bought["campaign"],
         "slot": bought["slot"],
         "package": bought["package"],
-        "weeks": counted(bought["weeks"], "week"),
-        "first_day": day(bought["weekStart"]),
+        "weeks": length(bought),
+        "first_day": day(first_day(bought)),
         "last_day": day(bought["weekEnd"] - DAY_MS),
         "amount": money(bought["amountCents"], bought["currency"]),
         "price": price(bought["amountCents"], bought["currency"]),

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.clock import DAY_MS
-from actors.shared import dates
 from actors.times import day_of
 from service.web.pages.parts import words
-from service.web.pages.parts.booking_words import HELD, days_left
+from service.web.pages.parts.booking_words import HELD, days_left, period
 from service.web.pages.parts.forms import Field, Form, address_of, line_of
 from service.web.pages.parts.messages import ADDRESS
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
@@ -17,10 +16,10 @@ NEWEST = 50
 """The newest ads, among which those that wait for their sponsor are found."""
 
 MOST_TASKS = 6
-MOST_RUNNING = 6
+MAX_RUNNING = 6
 """Running bookings with a card; further ones are in the table."""
 
-MOST_LISTED = 12
+MAX_LISTED = 12
 """Bookings in the table; all are under Bookings."""
 
 BRAND = {"name": Field("Brand", "Write the name of your brand."), "website": Field("Website", ADDRESS)}
@@ -55,7 +54,7 @@ async def overview(request: PageRequest) -> Template:
     me = (await request.ask("getSponsor")).or_raise()
     campaigns = (await request.ask("listCampaigns", query={"limit": NEWEST})).or_raise()["items"]
     read = (await request.ask("readOverview")).or_raise()
-    running = [each for each in read["present"] if each["nextStep"] == "watch_delivery"][:MOST_RUNNING]
+    running = [each for each in read["present"] if each["nextStep"] == "watch_delivery"][:MAX_RUNNING]
     others = [each for each in read["present"] if each not in running] + read["past"]
     tasks = list(tasks_of(me, campaigns, read["present"], now_ms))
     values = {
@@ -64,7 +63,7 @@ async def overview(request: PageRequest) -> Template:
         "tasks": tasks[:MOST_TASKS],
         "more_tasks": len(tasks) - MOST_TASKS,
         "running": [await _run(request, each) for each in running],
-        "bookings": others[:MOST_LISTED],
+        "bookings": others[:MAX_LISTED],
         "total": read,
         "since": since_of(read),
         "hold_minutes": request.config.bookings.hold_minutes,
@@ -78,7 +77,7 @@ def tasks_of(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json], now_
     held = [each for each in bookings if each["status"] in HELD]
     for each in sorted(held, key=lambda each: each["heldUntil"]):
         yield Task(
-            f"Pay for {each['slotName']}, {dates.days(each['weekStart'], each['weekEnd'], now_ms)}",
+            f"Pay for {each['slotName']}, {period(each, now_ms)}",
             "",
             "",
             f"/sponsor/bookings/{each['id']}",
@@ -89,7 +88,7 @@ def tasks_of(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json], now_
     for each in bookings:
         if each["nextStep"] in BLOCKED:
             is_so, button, page = BLOCKED[each["nextStep"]]
-            when = dates.days(each["weekStart"], each["weekEnd"], now_ms)
+            when = period(each, now_ms)
             path = f"/sponsor/{page}/{each['id'] if page == 'bookings' else each['campaignId']}"
             yield Task(f"“{each['campaignName']}” {is_so}", f"You paid for {each['slotName']}, {when}.", button, path)
     paid_for = {each["campaignId"] for each in bookings if each["nextStep"] in BLOCKED}
