@@ -3,7 +3,7 @@ SQL."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import trio
@@ -95,7 +95,7 @@ class WebhookSender(LeasingSender[Task, Attempt]):
                 return self._ended(work, now_ms, answered=await self._receivers.post(work))
             return self._failed(work, now_ms, f"no answer within {self.limits.send_seconds:g} s")
         except DeliveryFailed as error:
-            return self._ended(work, now_ms, error=str(error), answered=error.answered)
+            return replace(self._ended(work, now_ms, error=str(error), answered=error.answered), wait_ms=error.wait_ms)
 
     def _failed(self, work: Task, now_ms: int, error: str) -> Attempt:
         return self._ended(work, now_ms, error=error)
