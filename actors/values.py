@@ -6,7 +6,15 @@ from typing import Any
 
 
 class CallFailed(Exception):
-    """Base class: the actor or the store could not answer. Its subclasses say whether anything was committed."""
+    """Base class: the actor or the store could not answer. Its subclasses say whether anything was committed.
+
+    Its text is for operators; a subclass without one has `words`.
+    """
+
+    words = "no reason is known"
+
+    def __str__(self) -> str:
+        return super().__str__() or self.words
 
 
 class TransientStorageError(CallFailed):
@@ -21,6 +29,11 @@ class StorageUnavailable(TransientStorageError):
     """
 
 
+class WritesRefused(StorageUnavailable):
+    """The database answers and accepts no writes. The text, which anybody may read, completes "the database accepts no
+    writes: "."""
+
+
 class OutcomeUnknown(TransientStorageError):
     """The connection broke during the commit: the batch was committed whole or not at all. A retry shows which."""
 
@@ -32,13 +45,19 @@ class Contended(TransientStorageError):
 class Overloaded(CallFailed):
     """The mailbox is full, so the message was rejected at once."""
 
+    words = "more requests wait than the queue holds"
+
 
 class Stopped(CallFailed):
     """The actor accepts no more messages: the process is shutting down."""
 
+    words = "the process is stopping"
+
 
 class ActorFailed(CallFailed):
     """A bug failed the batch that held this message. The caller cannot know whether the batch was committed."""
+
+    words = "it failed with a bug, whose traceback is in the log"
 
 
 class BatchId:
@@ -128,7 +147,7 @@ class Refused:
     `interval_seconds` is the new pace of a device that polled too early. `problems` lists what is wrong with the input;
     each edge renders the list in its own way. A message without a full stop, such as "The body is not valid", introduces the
     list; a sentence already says all that is in it. `hint` is the path of the endpoint that resolves the refusal, if it is
-    another than the usual one of the code.
+    another than the usual one of the code; `NO_HINT` if nothing but time does.
     """
 
     code: Code
@@ -142,6 +161,15 @@ class Refused:
     def introduces_problems(self) -> bool:
         """Whether the message is complete only together with the problems."""
         return bool(self.problems) and not self.message.endswith(".")
+
+
+NO_HINT = ""
+SIGN_IN = "/api/v1/auth/session"
+"""The operation that begins a sign-in: the hint of refusals for want of one, where a new key would not help."""
+
+
+def session_ended() -> Refused:
+    return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.", hint=SIGN_IN)
 
 
 def invalid_field(field: str, code: str, message: str) -> Refused:

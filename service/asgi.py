@@ -14,7 +14,7 @@ from pathlib import Path
 import trio
 
 from service.cli.data_directory import data_dir_of
-from service.config.deployment import refuse_unsafe, refuse_untraced
+from service.config.deployment import local_url, refuse_unsafe, refuse_untraced
 from service.config.loading import load
 from service.config.model import Config
 from service.config.user_errors import ConfigError, UserError
@@ -22,7 +22,7 @@ from service.http.asgi import App, Receive, Scope, Send
 from service.observability.collectors import backup_metrics
 from service.observability.logs import set_up
 from service.process.exit_status import outcome_of
-from service.running.foundation import open_to_serve
+from service.running.foundation import open_files_for, open_to_serve
 from service.running.node import open_app, prepared
 from service.version import PROGRAM, VERSION
 
@@ -85,7 +85,8 @@ class Application:
             nursery.cancel_scope.cancel()
 
     async def _serve(self, config: Config, data_dir: Path, receive: Receive, send: Send) -> None:
-        url = f"http://{config.server.bind}"
+        url = local_url(config)
+        open_files_for(config)
         async with (
             open_to_serve(config, data_dir) as opened,
             prepared(config, data_dir, opened) as backups,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from storage.connection.pool import Database
 from storage.rows.statements import statements
+from storage.schema import object_names
 
 SQL = statements("inspection")
 
@@ -24,6 +25,55 @@ class Archive:
         """Whether the last attempt failed."""
         failed, archived = self.failed_seconds, self.archived_seconds
         return failed is not None and (archived is None or failed < archived)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a server and its settings let the role of the service do. Each reason completes "the database at ... "."""
+
+    is_standby: bool
+    is_read_only: bool
+    role: str
+    schema: str
+    uses: bool
+    """Whether it may use the schema."""
+    creates: bool
+    """Whether it may create tables there, as migrations and new days of events do."""
+
+    @property
+    def bars_reading(self) -> str:
+        return "" if self.uses else self._lacks("use")
+
+    @property
+    def bars_writing(self) -> str:
+        if self.is_standby:
+            return "is a standby, which accepts no writes: let database.url name the primary, or all hosts"
+        if self.is_read_only:
+            return f"is read-only for the role {self.role}: turn default_transaction_read_only off"
+        return ""
+
+    @property
+    def bars_migrating(self) -> str:
+        return self.bars_writing or ("" if self.creates else self._lacks("create tables in"))
+
+    def _lacks(self, what: str) -> str:
+        grant = f"grant usage, create on schema {self.schema} to {self.role}"
+        return (
+            f"does not let the role {self.role} {what} the schema {self.schema}: run '{grant}' there as the owner of the "
+            "database (docs/installing.md)"
+        )
+
+
+async def access_of(database: Database) -> Access:
+    row = await database.fetchrow(SQL.access)
+    assert row is not None, "a select without a table has one row"
+    return Access(**row)
+
+
+async def missing_rights(database: Database) -> list[str]:
+    """What the role may not do with tables and functions that it uses, an object each."""
+    rows = await database.fetch(SQL.missing_rights, object_names())
+    return [f"{row['object']}: {row['rights']}" for row in rows]
 
 
 async def server_now_ms(database: Database) -> int:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -11,9 +11,9 @@ import trio
 
 from actors.stores import Stores
 from actors.values import StorageUnavailable, TransientStorageError
-from storage.connection.error_translation import is_wrong_user
+from storage.connection.error_translation import is_refusal, is_wrong_user, reason_of
 from storage.connection.listener import Listener
-from storage.connection.pool import Database, PoolLimits, connections_of, open_database
+from storage.connection.pool import Database, PoolLimits, check_sessions, connections_of, open_database
 from storage.connection.target import Target
 from storage.embedded.children import EmbeddedError, account_of
 from storage.embedded.postmaster import DEFAULTS
@@ -23,6 +23,7 @@ from storage.events.distributed_store import DistributedEvents, ask_workers
 from storage.events.distribution import DistributionError, PlaceMap
 from storage.events.store import PostgresEvents
 from storage.identity import Identity
+from storage.inspection import access_of
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
@@ -74,7 +75,7 @@ class StorageOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened(Stores):
-    """Storage that is migrated and checked, with what only the start and the commands use."""
+    """Storage with the schema of this program, with what only the start and the commands use."""
 
     database: Database
     demo: PostgresDemo
@@ -89,21 +90,24 @@ async def open_storage(
     beside: bool = False,
     create: bool = True,
     prepared: bool = False,
+    reads_only: bool = False,
     inspect: Inspect | None = None,
 ) -> AsyncIterator[Opened]:
     """Storage for the life of the block. Raises `StorageError` with one clear line if it cannot be used.
 
     `beside` is for commands: they use the embedded Postgres of a running service, and start it only if none runs.
     Without `create`, a data directory without a database is an error. `prepared` is for a worker whose parent has opened
-    storage: it waits for the database, and neither starts nor migrates it. `inspect` runs before anything is written.
+    storage: it waits for the database, and neither starts nor migrates it. `reads_only` is for a command that reports: it
+    changes nothing, on any server that has this program's schema, a standby too. `inspect` runs before anything is written.
     """
     try:
         async with (
             _target(options, data_dir, beside=beside, create=create, prepared=prepared) as target,
-            open_database(target, options.limits) as database,
+            open_database(replace(target, reads_only=reads_only), options.limits) as database,
         ):
             patient = prepared or (beside and options.url is None)
-            places = await _prepare(database, options, data_dir, patient=patient, prepared=prepared, inspect=inspect)
+            migrates = not (prepared or reads_only)
+            places = await _prepare(database, options, data_dir, patient=patient, migrates=migrates, inspect=inspect)
             distributed = None if places is None else DistributedEvents(database, places)
             yield Opened(
                 database=database,
@@ -164,21 +168,29 @@ async def _prepare(
     data_dir: Path,
     *,
     patient: bool,
-    prepared: bool,
-    inspect: Inspect | None = None,
+    migrates: bool,
+    inspect: Inspect | None,
 ) -> PlaceMap | None:
-    """Check the server and migrate, or, if `prepared`, check that it is migrated. Returns where the places
-    of events are, if distributed."""
+    """Check the server, and migrate it or check that it is migrated. Returns where the places of events are, if
+    distributed."""
     where = _where(options)
     try:
+        if options.url is not None and not patient:
+            await check_sessions(database.target, options.limits)
         version = await _first_answer(database, patient=patient)
-        if prepared:
-            await check_migrated(database, distributed=options.distributed)
-        else:
-            await _check_server(database, options, version)
+        if version < OLDEST_SERVER:
+            raise StorageError(f"{where} runs Postgres {version // 10_000}; 15 or newer is needed")
+        access = await access_of(database)
+        barred = access.bars_reading or (access.bars_migrating if migrates else "")
+        if barred:
+            raise StorageError(f"{where} {barred}")
+        if migrates:
+            await _check_server(database, options)
             if inspect is not None:
                 await inspect(database)
             await migrate(database, distributed=options.distributed)
+        else:
+            await check_migrated(database, distributed=options.distributed)
         places = await distribution.read_places(database) if options.distributed else None
     except (SchemaDrift, MigrationFailed) as error:
         raise StorageError(str(error)) from error
@@ -191,14 +203,16 @@ async def _prepare(
                 f"the embedded Postgres in {data_dir} belongs to the user {owner}: run this command as {owner}"
             ) from error
         raise StorageError(f"{where} cannot be used: {error}") from error
+    except Exception as error:
+        if is_refusal(error):
+            raise StorageError(f"{where} cannot be used: {reason_of(error)}") from error
+        raise
     return places
 
 
-async def _check_server(database: Database, options: StorageOptions, version: int) -> None:
+async def _check_server(database: Database, options: StorageOptions) -> None:
     """Raises `StorageError` or `DistributionError` if the server is not suitable."""
     where = _where(options)
-    if version < OLDEST_SERVER:
-        raise StorageError(f"{where} runs Postgres {version // 10_000}; 15 or newer is needed")
     unsafe = await unsafe_settings(database)
     if unsafe and not options.allow_unsafe:
         raise StorageError(
@@ -227,5 +241,4 @@ def _where(options: StorageOptions) -> str:
     """The name of the database in messages, without its password."""
     if options.url is None:
         return "the embedded Postgres"
-    host = options.url.rpartition("@")[2].partition("?")[0].removeprefix("postgresql://").removeprefix("postgres://")
-    return f"the database at {host}"
+    return f"the database at {Target(options.url).place}"

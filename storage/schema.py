@@ -38,10 +38,13 @@ PATIENCE_SECONDS, PAUSE_SECONDS = 300.0, 0.5
 LOCK_LOG_SECONDS = 10.0
 """Minimum seconds between two log lines about a held lock."""
 
+TO_MIGRATE = "run 'migrate', or start the service anew"
+
 MIGRATION_SECONDS = 330.0
 """The maximum time of a transaction that migrates: its statements have 300 s."""
 
 _FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
+_CREATES = re.compile(r"^create (?:or replace )?(?:table|view|function) (\w+)", re.MULTILINE)
 _WORKS_WITH = re.compile(r"^-- works with: (\d+)$", re.MULTILINE)
 
 log = logging.getLogger(__name__)
@@ -192,10 +195,12 @@ async def _apply_next(known: Sequence[Migration], logged: set[int], connection: 
 
 async def check_migrated(database: Database, folder: Path = FOLDER, *, distributed: bool = False) -> None:
     """Raises `SchemaDrift` unless the database has all migrations of this program, and works with it."""
+    if not await database.fetchval("select to_regclass('schema_migrations') is not null"):
+        raise SchemaDrift(f"the database has no tables of the service yet: {TO_MIGRATE}")
     applied = _applied(await database.fetch(APPLIED))
     missing = pending(applied, _known(folder, distributed=distributed))
     if missing:
-        raise SchemaDrift(f"the database lacks migration {missing[0]}: restart the whole service to migrate it")
+        raise SchemaDrift(f"the database lacks migration {missing[0]}: {TO_MIGRATE}")
 
 
 def _known(folder: Path, *, distributed: bool) -> list[Migration]:
@@ -206,6 +211,12 @@ def _known(folder: Path, *, distributed: bool) -> list[Migration]:
 
 def _applied(rows: Iterable[Row]) -> dict[int, Applied]:
     return {row["version"]: Applied(row["name"], row["checksum"], row["works_with"]) for row in rows}
+
+
+def object_names() -> list[str]:
+    """The tables, views and functions that migrations create. Some of them are dropped by later ones."""
+    texts = (each.text for each in migrations())
+    return sorted({"schema_migrations", *(name for text in texts for name in _CREATES.findall(text))})
 
 
 async def room_for_connections(database: Database) -> int:

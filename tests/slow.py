@@ -43,9 +43,12 @@ SMOKE: Mapping[str, str] = {
 THOROUGH: Mapping[str, str] = {
     "api/test_spreadsheets_opened.py": "tests/api/test_spreadsheets.py splits files itself; this starts LibreOffice",
     "api/test_schemathesis.py": "tests/api/conformity.py holds each response of tests/api to the document",
+    "growth/test_growth.py": "tests/stores runs the statements on few rows",
     "storage/test_event_moves.py": "tests/stores/test_events_on_workers.py moves a day under batches",
     "stores/test_events_on_nodes.py": "tests/stores/test_events_contract.py records by several nodes at once",
     "stores/test_invoices_on_three_nodes.py": "tests/stores/test_invoices_contract.py numbers them in batches that fail",
+    "stores/test_growth.py": "the contracts of the stores run the statements on few rows",
+    "stores/test_keys_at_scale.py": "tests/stores/test_key_renewals_contract.py lists and locks a few ended keys",
     "stores/test_oversight_plans.py": "tests/stores/test_oversight_contract.py runs the statements on few rows",
     "stores/test_pruning_plans.py": "tests/stores/test_retention_contract.py runs the statements on few rows",
     "stores/test_search_fuzz.py": "tests/stores/test_search_contract.py searches with signs of each kind",

@@ -53,6 +53,16 @@ def test_chance_and_wall_clocks_come_through_their_ports() -> None:
             assert not re.search(r"\btime\.time(_ns)?\(|datetime\.now\(|utcnow\(", text), path
 
 
+def test_only_bugs_are_shown_by_the_class_of_their_error() -> None:
+    """What an operator can meet has a sentence, which names no class of a library."""
+    of_bugs = {"actors.backups.scheduler", "actors.kernel.leasing", "actors.kernel.supervision"}
+    of_spans = {"actors.kernel.actor"}
+    shown = re.compile(r"type\((error|exc)\)\.__name__|\{error!r\}|repr\(error\)")
+    assert {
+        name_of(path) for path in modules(*PACKAGES) if shown.search(path.read_text(encoding="utf-8"))
+    } == of_bugs | of_spans
+
+
 def test_every_module_says_its_role() -> None:
     for path in modules(*PACKAGES):
         assert ast.get_docstring(tree(path)), path

@@ -100,19 +100,8 @@ class AccountActor(CodeActor[Message, Answer, AccountStore, AccountRules]):
     async def export(
         self, account: Account, place: Place | None, limit: int
     ) -> tuple[dict[str, list[Exported]], Place | None]:
-        """At most `limit` rows of an account by table, after a place, and the place after which more follow, if any. Raises
-        `StorageUnavailable`."""
-        index, after = place or (0, "")
-        found: dict[str, list[Exported]] = {}
-        room = limit
-        for number in range(index, len(EXPORTED)):
-            table = EXPORTED[number]
-            rows = list(await self._store.export(account, table, after if number == index else "", room + 1))
-            found[table] = rows[:room]
-            if len(rows) > room:
-                return found, (number, rows[room - 1].place if room else after if number == index else "")
-            room -= len(rows)
-        return found, None
+        """See `exported_rows`."""
+        return await exported_rows(self._store, account, place, limit)
 
     async def page_of(self, wanted: AccountFilter, after: AccountPosition | None, limit: int) -> AccountList:
         """A page of accounts for administrators. Raises `StorageUnavailable`."""
@@ -145,3 +134,21 @@ class AccountActor(CodeActor[Message, Answer, AccountStore, AccountRules]):
 
     def _proof(self, email: str, code: str) -> bytes:
         return code_proof(self._secret, SUBJECT, email, code)
+
+
+async def exported_rows(
+    store: AccountStore, account: Account, place: Place | None, limit: int
+) -> tuple[dict[str, list[Exported]], Place | None]:
+    """At most `limit` rows of an account by table, after a place, and the place after which more follow, if any. Raises
+    `StorageUnavailable`."""
+    index, after = place or (0, "")
+    found: dict[str, list[Exported]] = {}
+    room = limit
+    for number in range(index, len(EXPORTED)):
+        table = EXPORTED[number]
+        rows = list(await store.export(account, table, after if number == index else "", room + 1))
+        found[table] = rows[:room]
+        if len(rows) > room:
+            return found, (number, rows[room - 1].place if room else after if number == index else "")
+        room -= len(rows)
+    return found, None

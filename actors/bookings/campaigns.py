@@ -172,8 +172,8 @@ def _all_pending(unit: UnitOfWork, tenant_id: str) -> Refused | None:
     most = unit.rules.pending_campaigns
     if unit.campaigns_of(tenant_id).pending < most:
         return None
-    words = f"This account has {most} campaigns that wait for review, the maximum. Wait for a review, or withdraw one."
-    return Refused(Code.CAMPAIGN_LIMIT, words)
+    words = f"{unit.having(tenant_id)} {most} campaigns that wait for review, the maximum."
+    return Refused(Code.CAMPAIGN_LIMIT, f"{words} Wait for a review, or withdraw one.")
 
 
 def is_bookable(campaign: Campaign) -> bool:

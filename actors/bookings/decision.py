@@ -73,7 +73,9 @@ class Snapshot:
     """The locked rows of a batch. Sponsors are by tenant; `weeks` maps a week to the booking that holds it. `delivered`
     has the impressions and clicks of bookings, `events` the named events that were already handled, `audited` the targets
     of the named audit records. `reports` are about named payments; `campaign_counts` are by tenant, and `suspended` are
-    the tenants of suspended accounts. `days` has the counts of followed bookings by day."""
+    the tenants of suspended accounts. `days` has the counts of followed bookings by day. `siblings` are, for
+    tenants that never paid, the other ones of their mailbox that never paid and are in the batch or have bookings or
+    campaigns that limits count."""
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
@@ -89,6 +91,7 @@ class Snapshot:
     suspended: frozenset[str] = frozenset()
     days: dict[str, list[DayDelivered]] = field(default_factory=dict)
     reviews: WaitingReviews = WaitingReviews()
+    siblings: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

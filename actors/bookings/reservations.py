@@ -82,10 +82,8 @@ def _not_now(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign)
     if not changes.are_free(unit, [(slot.id, week_ms) for week_ms in weeks_from(message.week_start_ms, slot.weeks)]):
         return Refused(Code.SLOT_UNAVAILABLE, "This slot is already booked in that week. Choose another week or slot.")
     if unit.open_holds(message.tenant_id) >= unit.rules.open_holds:
-        most = unit.rules.open_holds
-        return Refused(
-            Code.HOLD_LIMIT, f"This account has {most} unpaid bookings, the maximum. Pay or cancel one first."
-        )
+        words = f"{unit.having(message.tenant_id)} {unit.rules.open_holds} unpaid bookings, the maximum."
+        return Refused(Code.HOLD_LIMIT, f"{words} Pay or cancel one first.")
     return _held_too_often(unit, message, slot) or too_many_campaigns(unit, message.tenant_id, new=message.campaign)
 
 
@@ -97,7 +95,7 @@ def _held_too_often(unit: UnitOfWork, message: Reserve, slot: Slot) -> Refused |
     """Return why this account has to wait: it has made all holds of the day, or has just held one of these weeks unpaid."""
     mine, most = unit.bookings_of(message.tenant_id), unit.rules.holds_per_day
     if sum(booking.created_ms >= _today_ms(unit) for booking in mine) >= most:
-        words = f"This account has reserved {most} times today, the maximum. Try again after 00:00 UTC."
+        words = f"{unit.having(message.tenant_id)} reserved {most} times today, the maximum. Try again after 00:00 UTC."
         return _wait(unit, _today_ms(unit) + DAY_MS, words)
     weeks = {(slot.id, week_ms) for week_ms in weeks_from(message.week_start_ms, slot.weeks)}
     ends = [
@@ -110,7 +108,8 @@ def _held_too_often(unit: UnitOfWork, message: Reserve, slot: Slot) -> Refused |
         return None
     minutes = -(-(until_ms - unit.now_ms) // MINUTE_MS)
     wait = "1 minute" if minutes == 1 else f"{minutes} minutes"
-    words = f"This account has just held this week without paying. Try again in {wait}, or choose another week."
+    words = f"{unit.having(message.tenant_id)} just held this week without paying."
+    words = f"{words} Try again in {wait}, or choose another week."
     return _wait(unit, until_ms, words)
 
 

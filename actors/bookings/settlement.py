@@ -227,12 +227,15 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
             unit.audit(message.origin, "booking.refund_declined", "booking", booking.id, {"why": why})
         # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
         # that another node has made since.
-        case BookingStatus.REFUNDED if message.event_id is not None and booking.lost_from is None:
+        case BookingStatus.REFUNDED if message.event_id is not None:
             by_refunds = booking.by_refunds_cents
             kept_cents = 0 if message.cents is None else max(0, by_refunds - message.cents)
+            booking = booking.given_back(kept_cents, booking.lost_cents)
+            if not booking.left_cents:
+                return _refund_returned(unit, booking, [by_refunds, kept_cents], message.origin)
             moved = changes.apply(
                 unit,
-                booking.given_back(kept_cents, booking.lost_cents),
+                replace(booking, lost_from=None),
                 BookingMove.FAIL_REFUND,
                 message.origin,
                 details={"why": why},
@@ -243,6 +246,15 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
     assert moved is not None, "the table has these moves"
     notifications.mail_administrators(unit, moved, "refund_failed", why=why)
     return unit.view(moved)
+
+
+def _refund_returned(unit: UnitOfWork, booking: Booking, refunded_cents: list[int], origin: Origin) -> Answer:
+    """Record that a refund came back of a payment that disputes have taken: nothing is owed, and no document changes."""
+    if refunded_cents[0] != refunded_cents[1]:
+        unit.save_booking(booking)
+        facts = {"refunded_cents": refunded_cents, "currency": booking.money_currency}
+        unit.audit(origin, "booking.refund_returned", "booking", booking.id, facts)
+    return unit.view(booking)
 
 
 def postpone_refund(unit: UnitOfWork, message: PostponeRefund) -> Answer:

@@ -1,6 +1,7 @@
 """The store ports of the ledger, the sweeper and the readers. Both stores of each pass the same contract tests."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -100,6 +101,49 @@ class MonthRevenue:
     refunded_cents: int
 
 
+class MoneyOf(NamedTuple):
+    """What was paid for a booking, and refunded. `paid_ms` is None if it was never paid."""
+
+    currency: str
+    paid_cents: int
+    refunded_cents: int
+    paid_ms: int | None
+
+
+@dataclass(slots=True)
+class CurrencySpent:
+    """What was paid and refunded in a currency, and how many bookings were refunded, in whole or in part."""
+
+    paid_cents: int = 0
+    refunded_cents: int = 0
+    refunds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BookingTotals:
+    """Sums over bookings. `since_ms` is the first payment among them."""
+
+    bookings: int
+    since_ms: int | None
+    impressions: int
+    clicks: int
+    spent: Mapping[str, CurrencySpent]
+
+
+def totals_of(bookings: Iterable[MoneyOf], impressions: int, clicks: int) -> BookingTotals:
+    """The sums over bookings that were shown and clicked so often, by currency in order."""
+    number, since_ms, spent = 0, None, defaultdict[str, CurrencySpent](CurrencySpent)
+    for each in bookings:
+        number += 1
+        if each.paid_ms is not None:
+            since_ms = each.paid_ms if since_ms is None else min(since_ms, each.paid_ms)
+            sums = spent[each.currency]
+            sums.paid_cents += each.paid_cents
+            sums.refunded_cents += each.refunded_cents
+            sums.refunds += each.refunded_cents > 0
+    return BookingTotals(number, since_ms, impressions, clicks, dict(sorted(spent.items())))
+
+
 @dataclass(frozen=True, slots=True)
 class ListCounts:
     """The rows of the administrators' lists, each number at most `COUNTED`."""
@@ -193,6 +237,22 @@ class SponsorshipStore(Protocol):
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]: ...
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None: ...
 
+    async def present_bookings(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[BookingView]:
+        """The bookings that are held, or paid with weeks that are not over, earliest week first."""
+        ...
+
+    async def past_bookings(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[BookingView]:
+        """The bookings that were paid, and are over or were refunded, latest week first."""
+        ...
+
+    async def totals(self, tenant_id: str, most: int) -> BookingTotals:
+        """The sums over the newest `most` bookings of an account."""
+        ...
+
+    async def count_bookings(self, tenant_id: str, most: int) -> int:
+        """How many bookings an account has, counted no further than `most`."""
+        ...
+
     async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
         """The days with delivery counts of a booking, in order."""
         ...
@@ -202,6 +262,11 @@ class SponsorshipStore(Protocol):
     ) -> Sequence[BookingDelivered]:
         """Bookings of an account that were paid and touch these days, with their counts on them, oldest first, strictly
         after a place."""
+        ...
+
+    async def days_run(self, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
+        """How many bookings `deliveries` has on these days, and the days of their runs up to today: what a report has at
+        least. Reads at most `most` bookings."""
         ...
 
     async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
@@ -269,7 +334,7 @@ class SponsorshipStore(Protocol):
         ...
 
     async def revenue(self, from_ms: int, until_ms: int) -> Sequence[MonthRevenue]:
-        """The payments of real bookings by month, newest first, then by currency and mode."""
+        """The payments of real bookings by month, newest first, then by currency and mode. Both times begin a month."""
         ...
 
     async def list_counts(self, now_ms: int) -> ListCounts:

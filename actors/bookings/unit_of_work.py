@@ -76,8 +76,19 @@ class UnitOfWork:
         return all(self._weeks.get(week) == booking.id for week in weeks_of(booking))
 
     def bookings_of(self, tenant_id: str) -> list[Booking]:
-        """The bookings of an account that were read: all open ones, and those that a new hold has to count."""
-        return [booking for booking in self._bookings().values() if booking.tenant_id == tenant_id]
+        """The bookings of an account that were read: all open ones, and those that a new hold has to count. Accounts that
+        never paid count as one with the others of their mailbox, because anybody can make up tags of an address."""
+        together = self._mailbox_of(tenant_id)
+        return [booking for booking in self._bookings().values() if booking.tenant_id in together]
+
+    def _mailbox_of(self, tenant_id: str) -> frozenset[str]:
+        """The tenants that share the limits of this one."""
+        return self._snapshot.siblings.get(tenant_id, frozenset()) | {tenant_id}
+
+    def having(self, tenant_id: str) -> str:
+        """The beginning of a sentence about a limit: who has reached it."""
+        alone = not self._snapshot.siblings.get(tenant_id)
+        return "This account has" if alone else "The accounts of this mailbox, none of which has paid yet, have"
 
     def open_holds(self, tenant_id: str) -> int:
         """How many unpaid bookings of an account hold weeks."""
@@ -93,13 +104,16 @@ class UnitOfWork:
         return [report for report in reports.values() if report.payment_id == payment_id]
 
     def campaigns_of(self, tenant_id: str) -> CampaignCounts:
-        """How many campaigns an account has, those of this batch included."""
-        counts = self._snapshot.campaign_counts.get(tenant_id, CampaignCounts())
-        total, pending = counts.total, counts.pending
+        """How many campaigns an account has, and how many of it and of those that share its limits wait, those of this batch
+        included."""
+        together = self._mailbox_of(tenant_id)
+        counts = self._snapshot.campaign_counts
+        total = counts.get(tenant_id, CampaignCounts()).total
+        pending = sum(counts.get(each, CampaignCounts()).pending for each in together)
         for campaign in self.decision.campaigns.values():
-            if campaign.tenant_id == tenant_id:
+            if campaign.tenant_id in together:
                 before = self._snapshot.campaigns.get(campaign.id)
-                total += before is None
+                total += before is None and campaign.tenant_id == tenant_id
                 pending += campaign.waits - (before is not None and before.waits)
         return CampaignCounts(total, pending)
 

@@ -21,8 +21,17 @@ from actors.devices.messages import (
 from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_to_lock, unknown_code
 from actors.devices.store import DeviceStore
 from actors.kernel.mailbox import request_id
-from actors.shared.credentials import DEVICE_CODE, ENTROPY_BYTES, Kind, digest, new_key, prefix_of
-from actors.shared.records import RecordingActor
+from actors.shared.credentials import (
+    DEVICE_CODE,
+    ENTROPY_BYTES,
+    Kind,
+    derived_entropy,
+    digest,
+    new_id,
+    new_key,
+    prefix_of,
+)
+from actors.shared.records import CodeActor
 from actors.values import Agent, BatchId, Refused
 
 CANDIDATES = 4
@@ -45,7 +54,7 @@ class RedeemedKey:
     key: FreshKey
 
 
-class DeviceAuthorizer(RecordingActor[Message, Answer, DeviceStore, DeviceRules]):
+class DeviceAuthorizer(CodeActor[Message, Answer, DeviceStore, DeviceRules]):
     """Owns device logins."""
 
     name = "devices"
@@ -71,11 +80,17 @@ class DeviceAuthorizer(RecordingActor[Message, Answer, DeviceStore, DeviceRules]
         return answer if isinstance(answer, Refused) else StartedLogin(code, answer.device)
 
     async def poll(self, device_code: str) -> RedeemedKey | Refused:
-        """The key of an approved device login, once; otherwise why there is none yet or at all (RFC 8628, 3.5)."""
+        """The key of an approved device login, the same for `repeat_ms`; otherwise why there is none yet or at all
+        (RFC 8628, 3.5).
+
+        The key derives from the device code, so that a poll whose answer was lost can be answered again although neither
+        is stored.
+        """
         if not DEVICE_CODE.matches(device_code):
             return unknown_code()
-        text = new_key(Kind.USER, self._entropy.token(ENTROPY_BYTES))
-        key = FreshKey(self._id("key"), digest(text), prefix_of(text), "", self._clock.now_ms())
+        text = new_key(Kind.USER, derived_entropy(self._secret, "device key", device_code))
+        key_id = new_id("key", derived_entropy(self._secret, "id of a device key", device_code))
+        key = FreshKey(key_id, digest(text), prefix_of(text), "", self._clock.now_ms())
         mail = self._notice("new_key", "")
         answer = await self.ask(Poll(digest(device_code), key, self._id("aud"), request_id.get(), mail))
         assert isinstance(answer, Redeemed | Refused)

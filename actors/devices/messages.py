@@ -21,6 +21,8 @@ class Status(StrEnum):
 
 OPEN = frozenset({Status.PENDING, Status.APPROVED})
 """The states that expire."""
+WITH_KEY = frozenset({Status.APPROVED, Status.REDEEMED})
+"""The states whose next poll may return a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class Device:
     """One device login.
 
     `user_code` is 8 letters without the hyphen. `agent` and `address` describe the asking program to the person who
-    approves. `polled_ms` is the last poll that was not early. `email` and `session_id` are the account and session that
+    approves. `polled_ms` is the last poll that was not early, or the
+    one that created the key. `email` and `session_id` are the account and session that
     decided. `admin` says whether that person gave administration to the key.
     """
 
@@ -138,7 +141,7 @@ class DeviceView:
 
 @dataclass(frozen=True, slots=True)
 class Redeemed:
-    """Committed: the key belongs to the account and is returned only once."""
+    """Committed: the key belongs to the account. It is returned again only for a short time."""
 
     key: FreshKey
 

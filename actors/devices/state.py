@@ -26,8 +26,9 @@ from actors.devices.messages import (
 )
 from actors.devices.unit_of_work import Decision, DeviceRules, Snapshot, UnitOfWork
 from actors.shared.notices import Ending, with_facts
+from actors.shared.records import too_many_today
 from actors.times import SECOND_MS
-from actors.values import Code, Refused
+from actors.values import Code, Refused, session_ended
 
 __all__ = ["Decision", "DeviceRules", "LockSet", "Snapshot", "decide", "rows_to_lock", "unknown_code"]
 
@@ -114,7 +115,7 @@ class _Batch(UnitOfWork):
             return unknown_code()
         match device.status:
             case Status.REDEEMED:
-                return unknown_code()
+                return self._redeemed_before(device, poll)
             case Status.DENIED:
                 return Refused(Code.ACCESS_DENIED, "The person denied the request.")
             case Status.EXPIRED:
@@ -143,7 +144,7 @@ class _Batch(UnitOfWork):
             return _expired()
         name = device.agent[:NAME_LENGTH].strip() or None
         key = replace(poll.key, tenant_id=account.tenant_id, name=name, admin=device.admin)
-        self._save(replace(device, status=Status.REDEEMED, key_id=key.id))
+        self._save(replace(device, status=Status.REDEEMED, key_id=key.id, polled_ms=self._now_ms))
         self.decision.keys.append(key)
         self._audit(poll, device, "key.issued", ("key", key.id), {"deviceId": device.id})
         how = "You approved it for a device, on the page that asks for a code."
@@ -151,13 +152,22 @@ class _Batch(UnitOfWork):
         self.decision.outbox += [replace(message, recipient=account.email) for message in told]
         return Redeemed(key)
 
+    def _redeemed_before(self, device: Device, poll: Poll) -> Answer:
+        """The same key again, because the answer may have been lost: for `repeat_ms` after the poll that created it. Another
+        server secret derives another key, which is none."""
+        account = self._snapshot.accounts.get(device.email or "")
+        over_ms = (device.polled_ms or 0) + self._rules.repeat_ms
+        if account is None or device.key_id != poll.key.id or self._now_ms >= over_ms:
+            return unknown_code()
+        return Redeemed(replace(poll.key, tenant_id=account.tenant_id))
+
     # Requests of the person.
 
     def _guessed(self, message: ViewDevice | Decide) -> Device | Refused:
         """The device with a user code. A wrong code is charged to the session in the transaction that compares it."""
         guesses = self._guesses(message.session_id)
         if guesses is None:
-            return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
+            return session_ended()
         if self._now_ms < guesses.locked_until_ms:
             return _locked(guesses.locked_until_ms - self._now_ms)
         device_id = self._by_user_code.get(message.user_code)
@@ -196,6 +206,10 @@ class _Batch(UnitOfWork):
                 return Refused(
                     Code.KEY_LIMIT, f"This account has {most} live full keys, the maximum. Revoke one first."
                 )
+            if refused := too_many_today(
+                self._snapshot.made_today.get(account.tenant_id, 0), self._rules.keys_per_day, self._now_ms
+            ):
+                return refused
             self._live_keys[account.tenant_id] = live + 1
         device = self._save(
             replace(

@@ -16,7 +16,9 @@ class DeviceRules:
     interval_seconds: int = 5
     wrong_codes: int = 5
     lock_ms: int = 15 * MINUTE_MS
+    repeat_ms: int = 2 * MINUTE_MS
     full_keys_per_account: int = 10
+    keys_per_day: int = 200
 
 
 @dataclass(slots=True)
@@ -24,13 +26,15 @@ class Snapshot:
     """The locked rows of a batch. The same class holds the changes of a decision.
 
     `guesses` has every session asked for that exists, also without guesses. `accounts` are those of the emails asked
-    for and of approved devices. `live_keys` counts full keys and approved devices without their key, by tenant.
+    for and of devices that were approved. `live_keys` counts full keys and approved devices without their key, by tenant, and
+    `made_today` the keys that were made since 00:00 UTC.
     """
 
     devices: dict[str, Device] = field(default_factory=dict)
     guesses: dict[str, Guesses] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     live_keys: dict[str, int] = field(default_factory=dict)
+    made_today: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

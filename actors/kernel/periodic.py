@@ -7,7 +7,7 @@ from collections.abc import Callable
 import trio
 
 from actors.kernel.statistics import State
-from actors.values import Stopped, TransientStorageError
+from actors.values import CallFailed, Stopped, TransientStorageError
 
 
 class PeriodicTask(ABC):
@@ -109,7 +109,7 @@ class PeriodicTask(ABC):
             self._on_error(error)
             return self._retry_seconds
         if self._failing:
-            self._log.info("%s recovered", self.name)
+            self._log.info("the background task %s recovered", self.name)
         self._failing = False
         return self._pause_seconds if seconds is None else seconds
 
@@ -124,11 +124,11 @@ class PeriodicTask(ABC):
             unexpected = None if isinstance(error, TransientStorageError) else error
             meanwhile = self._meanwhile()
             self._log.warning(
-                "%s failed, retrying in %g s%s: %s",
+                "the background task %s failed, retrying in %g s%s: %s",
                 self.name,
                 self._retry_seconds,
                 f" ({meanwhile})" if meanwhile else "",
-                str(error) or type(error).__name__,
+                error if isinstance(error, CallFailed) else "it met a bug",
                 exc_info=unexpected,
             )
         self._failing = True

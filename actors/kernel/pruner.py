@@ -70,7 +70,6 @@ class Pruner(PeriodicTask):
                     break
         except TransientStorageError as error:
             # Caught here and not by the base class, so that one kind that fails does not hold up the others.
-            reason = str(error) or type(error).__name__
-            self._log.warning("%s not pruned, retrying at the next sweep: %s", pruning.what, reason)
+            self._log.warning("%s not pruned, retrying at the next sweep: %s", pruning.what, error)
         if deleted:
             self._log.info("pruned %d %s", deleted, pruning.what)

@@ -10,6 +10,8 @@ from typing import Protocol
 
 import trio
 
+from actors.values import CallFailed
+
 log = logging.getLogger(__name__)
 
 
@@ -58,7 +60,8 @@ class ActorSupervisor:
             while self._left:
                 await self._leaving.park()
         if bound.cancelled_caught:
-            log.error("actors did not drain within %g s: %r", seconds, self.members)
+            names = ", ".join(member.name for member in self.members)
+            log.error("of %s, some did not end within %g s (actors.drain_seconds), and are ended now", names, seconds)
             self.kill()
 
     async def supervise(self, member: Member, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -86,14 +89,19 @@ class ActorSupervisor:
         except Exception as error:
             failures.append(trio.current_time())
             if not started.done or self._too_many(failures):
-                raise IntensityExceeded(f"{member.name} failed {len(failures)} times: {error!r}") from error
-            log.error("%s restarts after a failure: %r", member.name, error)
+                raise IntensityExceeded(f"{member.name} failed {len(failures)} times: {_words(error)}") from error
+            log.error("%s restarts after a failure: %s", member.name, _words(error))
             return False
         return True
 
     def _too_many(self, failures: deque[float]) -> bool:
         window = self._intensity.window_seconds
         return len(failures) == self._intensity.failures and trio.current_time() - failures[0] <= window
+
+
+def _words(error: Exception) -> str:
+    """The text of an expected error. A bug also needs its class."""
+    return str(error) if isinstance(error, CallFailed) else repr(error)
 
 
 @asynccontextmanager

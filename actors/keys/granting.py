@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from actors.keys.messages import ByAccount, ByKey, Granter, Issue, Key, Revoke
 from actors.keys.validity import ADMIN_SCOPES, account_scopes, held_scopes, is_live
-from actors.values import Account, Code, Refused, Scope
+from actors.values import Account, Code, Refused, Scope, session_ended
 
 
 def refused_grant(
@@ -45,7 +45,7 @@ def refused_granter(
     match granter:
         case ByAccount(session_id=session_id):
             if account is None or session_id not in sessions:
-                return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
+                return session_ended()
         case ByKey():
             if account is None or giver is None or giver.tenant_id != account.tenant_id or not is_live(giver, now_ms):
                 return Refused(Code.INVALID_API_KEY, "This API key does not exist or was revoked.")

@@ -1,7 +1,7 @@
 """Issuing and revoking keys, on locked rows. A key ends no later than the key that granted it. Pure; source: ADR 0006."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from actors.keys.administrators import Administrators
@@ -41,6 +41,8 @@ class KeyIssuing(UnitOfWork):
                 "A key was already created with this Idempotency-Key. Its text is shown only once; create another key if "
                 "you did not save it.",
             )
+        if issue.granted_by is not None and (refused := self._too_many_today(account.tenant_id)):
+            return refused
         scoped = issue.key.scopes is not None
         most = self._rules.scoped_keys_per_account if scoped else self._rules.full_keys_per_account
         if self._live_keys(account.tenant_id, scoped=scoped) >= most:
@@ -58,8 +60,8 @@ class KeyIssuing(UnitOfWork):
         key = self._key(revoke.key_id)
         if key is None or not may_revoke(revoke, key):
             return Refused(Code.NOT_FOUND, "There is no such key.")
-        keys = self._keys()
-        family = [each for root in (key, *_rotated_from(key, keys)) for each in (root, *granted_by(root.id, keys))]
+        roots = (key, *self._tree.rotated_from(key))
+        family = (*roots, *self._tree.granted(*(root.id for root in roots)))
         ended = self._end({each.id: each for each in family}.values(), revoke.audit)
         hashes = (each.hash for each in ended if each.id != key.id)
         key = replace(key, revoked_ms=key.revoked_ms or self._now_ms)
@@ -69,21 +71,18 @@ class KeyIssuing(UnitOfWork):
         account = self._account(order.email)
         if account is None:  # It was deleted meanwhile, with its keys.
             return KeysEnded(())
-        keys = (key for key in self._keys().values() if key.tenant_id == account.tenant_id)
-        return KeysEnded(self._end(keys, order.audit))
+        return KeysEnded(self._end(self._tree.of(account.tenant_id), order.audit))
 
     def _end(self, keys: Iterable[Key], audit: AuditRecord) -> tuple[Key, ...]:
         """Revoke those of `keys` that are not revoked yet. Each has a record; that of the key that `audit` names is
         `audit` itself."""
         ended = [replace(key, revoked_ms=self._now_ms) for key in keys if key.revoked_ms is None]
+        changes = json.dumps({"endedWith": audit.target_id})
         for key in ended:
             self._save_key(key)
             self.decision.touched_keys.append(key.hash)
-            self.decision.audits.append(_record_of(key, audit))
+            self.decision.audits.append(_record_of(key, audit, changes))
         return tuple(ended)
-
-    def _keys(self) -> Mapping[str, Key]:
-        return self._snapshot.keys | self.decision.changed.keys
 
     def _key_limit(self, most: int, what: str) -> Refused:
         return Refused(Code.KEY_LIMIT, f"This account has {most} live {what} keys, the maximum. Revoke one first.")
@@ -100,23 +99,6 @@ def _how(issue: Issue, giver: Key | None) -> str:
             return f"Your key {giver.prefix}... granted it."
 
 
-def granted_by(key_id: str, keys: Mapping[str, Key]) -> Iterator[Key]:
-    """The keys that a key granted, directly or through others."""
-    for key in keys.values():
-        if key.granter_id == key_id:
-            yield key
-            yield from granted_by(key.id, keys)
-
-
-def _rotated_from(key: Key, keys: Mapping[str, Key]) -> Iterator[Key]:
-    """The keys that replaced a key in rotations that it requested itself, so its holder also has them. `generation` orders
-    them, because clocks of nodes differ."""
-    origin_id = key.origin_id or key.id
-    for each in keys.values():
-        if each.origin_id == origin_id and each.generation > key.generation:
-            yield each
-
-
 def end_notice_ms(expires_ms: int | None, now_ms: int) -> int | None:
     """When the owner of a key is to be mailed that it ends. None if it never ends, or ends within `END_NOTICE_MS` from now:
     then the end was chosen only just before."""
@@ -125,10 +107,9 @@ def end_notice_ms(expires_ms: int | None, now_ms: int) -> int | None:
     return expires_ms - END_NOTICE_MS
 
 
-def _record_of(key: Key, audit: AuditRecord) -> AuditRecord:
+def _record_of(key: Key, audit: AuditRecord, changes: str) -> AuditRecord:
     if key.id == audit.target_id:
         return audit
-    changes = json.dumps({"endedWith": audit.target_id})
     record_id = new_id("aud", fingerprint(audit.id, key.id))
     return replace(audit, id=record_id, target_type="key", target_id=key.id, changes=changes)
 

@@ -32,9 +32,9 @@ class LockSet:
     """The rows that a batch needs. The store follows claims to keys, and keys and accounts to tenants.
 
     `admin_emails` are the emails whose membership is read. `membership` means that the batch changes administrators,
-    which only one batch may do at a time. `families` are keys that are locked with all keys that they granted, directly
-    or through others; `owners` are accounts of which all keys are locked. Keys of neither are locked that were
-    revoked, or rotated and ended more than `CLOCKS_DIFFER_MS` ago.
+    which only one batch may do at a time. `families` are keys that are locked with the live keys of their tenant, among
+    which are those that they granted, directly or through others; `owners` are accounts of which all live keys are locked.
+    With live keys the last ones are locked that ended at most `CLOCKS_DIFFER_MS` ago.
     `session_ids` are sessions that grant, and `claimants` the emails that claim.
     """
 
@@ -74,6 +74,7 @@ def rows_to_lock(messages: Sequence[Message]) -> LockSet:
                 rows["emails"].add(email)
                 rows["owners"].add(email)
                 rows["admin_emails"].add(email)
+                rows["key_ids"].add(message.key_id)
                 if isinstance(message, RotateKey):
                     rows["key_ids"].add(message.fresh_id)
             case SendEndNotices(notices=notices):

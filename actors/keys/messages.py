@@ -51,13 +51,19 @@ class Claim(Sendings, EmailedCode):
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """A key with its tenant's tier and account, as the cache keeps it. `admin`: the account is an administrator.
-    `suspended`: the account is suspended."""
+    `suspended`: the account is suspended. `siblings` are, for an account that never paid, the tenants of the other ones of
+    its mailbox, at most `MOST_SIBLINGS`: they share its quota."""
 
     key: Key
     tier: Tier
     email: str | None
     admin: bool = False
     suspended: bool = False
+    siblings: tuple[str, ...] = ()
+
+
+MOST_SIBLINGS = 50
+"""Of more, those that have used most this month share the quota."""
 
 
 # Messages.

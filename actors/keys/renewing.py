@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, replace
 
 from actors.keys.granting import refused_administration, refused_granter
-from actors.keys.issuing import KeyIssuing, earlier, end_notice_ms, granted_by
+from actors.keys.issuing import KeyIssuing, earlier, end_notice_ms
 from actors.keys.messages import (
     Answer,
     ByKey,
@@ -54,11 +54,12 @@ class KeyRenewing(KeyIssuing):
         changed = [replace(self._ending_at(key, end_ms), name=edit.name or key.name)]
         changed += [
             self._ending_at(each, end_ms)
-            for each in granted_by(key.id, self._keys())
+            for each in self._tree.granted(key.id)
             if is_live(each, self._now_ms) and _is_later(each.expires_ms, end_ms)
         ]
         for each in changed[1:]:
-            before = self._keys()[each.id]
+            before = self._key(each.id)
+            assert before is not None, "it was found"
             moved = {"expiresAt": (before.expires_ms, each.expires_ms), "endsWith": key.id}
             record_id = new_id("aud", fingerprint(edit.audit.id, each.id))
             record = replace(edit.audit, id=record_id, target_id=each.id, changes=json.dumps(moved))
@@ -99,8 +100,8 @@ class KeyRenewing(KeyIssuing):
         over = replace(over, expires_ms=ends_ms) if rotate.grace_ms else replace(over, revoked_ms=self._now_ms)
         moved = [
             replace(each, granter_id=key.id)
-            for each in self._keys().values()
-            if each.granter_id == old.id and is_live(each, self._now_ms)
+            for each in self._tree.granted_directly(old.id)
+            if is_live(each, self._now_ms)
         ]
         changed = self._save_keys([over, *moved])
         self._save_key(key)
@@ -165,6 +166,8 @@ class KeyRenewing(KeyIssuing):
             return Refused(Code.FORBIDDEN, words, hint="/dashboard")
         if refused := refused_administration(rotate.by, old, admin=found.admin):
             return refused
+        if refused := self._too_many_today(old.tenant_id):
+            return refused
         scoped = old.scopes is not None
         most = self._rules.scoped_keys_per_account if scoped else self._rules.full_keys_per_account
         if rotate.grace_ms and self._keys_in_grace(old.tenant_id, scoped=scoped) >= most:
@@ -177,7 +180,7 @@ class KeyRenewing(KeyIssuing):
 
     def _granted(self, giver: Key, key: Key) -> bool:
         """Whether one key granted another, directly or through others."""
-        return any(each.id == key.id for each in granted_by(giver.id, self._keys()))
+        return self._tree.has_granted(giver.id, key)
 
     def _ending_at(self, key: Key, end_ms: int | None) -> Key:
         if end_ms == key.expires_ms:

@@ -163,6 +163,8 @@ class _Batch(KeyRenewing):
         else:
             if self._live_keys(account.tenant_id, scoped=False) >= self._rules.full_keys_per_account:
                 return self._key_limit(self._rules.full_keys_per_account, "full")
+            if refused := self._too_many_today(account.tenant_id):
+                return refused
             target = merged(self._live_tenant(account.tenant_id), source, self._now_ms)
             self._save_tenant(replace(source, merged_into=target.id))
         self._save_tenant(target)

@@ -9,6 +9,9 @@ from actors.values import BatchId
 
 Decide = Callable[[Snapshot], Decision]
 
+ENDED_LISTED = 10
+"""How many of the keys of an account that ended are listed after the live ones."""
+
 
 class UseStore(Protocol):
     """The last uses of keys, as far as they were written."""
@@ -45,7 +48,8 @@ class KeyStore(UseStore, Protocol):
         ...
 
     async def live_keys(self, tenant_id: str, now_ms: int) -> Sequence[Key]:
-        """The keys of a tenant that are neither revoked nor spent, newest first (`created_ms`, then `id`, descending)."""
+        """The live keys of a tenant, newest first (`created_ms`, then `id`, descending), and after them those of the last
+        `ENDED_LISTED` ends that were neither revoked nor rotated, the last end first."""
         ...
 
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:

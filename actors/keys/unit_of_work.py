@@ -1,13 +1,16 @@
 """The locked rows of a batch, overlaid with the changes of the batch. Pure."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from actors.keys.messages import Answer, Claim, Key
 from actors.keys.validity import is_live
 from actors.shared.code_mails import CodeMailCount, CodeMailCounter, CodeMailRules
 from actors.shared.codes import CodeRules
+from actors.shared.records import too_many_today
 from actors.times import MINUTE_MS, day_of, month_of
-from actors.values import Account, AuditRecord, OutboxMessage, Tenant
+from actors.values import Account, AuditRecord, OutboxMessage, Refused, Tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,7 @@ class KeyRules:
     repeat_ms: int = 10 * MINUTE_MS
     full_keys_per_account: int = 10
     scoped_keys_per_account: int = 25
+    keys_per_day: int = 200
     notices_per_hour: int = 20
 
 
@@ -31,7 +35,7 @@ class Snapshot:
     without their key count as full ones. `keys_in_grace` counts rotated keys that still work. `administrators` maps the
     emails asked for to when they became one; `administrator_count` is read if the batch changes administrators.
     `live_sessions` are the named sessions that have not ended, and `guarded` the accounts with a passkey among those that
-    claim.
+    claim. `made_today` counts the keys that tenants made since 00:00 UTC, whether they still work or not.
     """
 
     keys: dict[str, Key] = field(default_factory=dict)
@@ -45,6 +49,62 @@ class Snapshot:
     live_sessions: frozenset[str] = frozenset()
     guarded: frozenset[str] = frozenset()
     keys_in_grace: dict[tuple[str, bool], int] = field(default_factory=dict)
+    made_today: dict[str, int] = field(default_factory=dict)
+
+
+class KeyTree:
+    """Keys by what connects them, so that a rule walks only the keys that it changes."""
+
+    def __init__(self, keys: Iterable[Key]) -> None:
+        self._keys: dict[str, Key] = {}
+        self._groups: defaultdict[tuple[str, str | None], dict[str, None]] = defaultdict(dict)
+        for key in keys:
+            self.save(key)
+
+    def save(self, key: Key) -> None:
+        before = self._keys.get(key.id)
+        self._keys[key.id] = key
+        if before is None or _groups(before) != _groups(key):
+            for group in () if before is None else _groups(before):
+                del self._groups[group][key.id]
+            for group in _groups(key):
+                self._groups[group][key.id] = None
+
+    def of(self, tenant_id: str) -> list[Key]:
+        """The keys of a tenant."""
+        return self._in("tenant", tenant_id)
+
+    def granted_directly(self, key_id: str) -> list[Key]:
+        """The keys that a key granted itself."""
+        return self._in("granter", key_id)
+
+    def granted(self, *key_ids: str) -> Iterator[Key]:
+        """The keys that some keys granted, directly or through others."""
+        granters = list(key_ids)
+        while granters:
+            keys = self.granted_directly(granters.pop())
+            yield from keys
+            granters += (key.id for key in keys)
+
+    def has_granted(self, granter_id: str, key: Key) -> bool:
+        """Whether a key granted another one, directly or through others."""
+        granter: Key | None = key
+        while granter is not None and granter.granter_id not in (None, granter_id):
+            granter = self._keys.get(granter.granter_id or "")
+        return granter is not None and granter.granter_id is not None
+
+    def rotated_from(self, key: Key) -> list[Key]:
+        """The keys that replaced a key in rotations that it requested itself, so its holder also has them. `generation`
+        orders them, because clocks of nodes differ."""
+        family = self._in("origin", key.origin_id or key.id)
+        return [each for each in family if each.generation > key.generation]
+
+    def _in(self, kind: str, name: str) -> list[Key]:
+        return [self._keys[key_id] for key_id in self._groups.get((kind, name), ())]
+
+
+def _groups(key: Key) -> tuple[tuple[str, str | None], ...]:
+    return ("tenant", key.tenant_id), ("granter", key.granter_id), ("origin", key.origin_id)
 
 
 @dataclass(slots=True)
@@ -74,6 +134,8 @@ class UnitOfWork:
         self._rules = rules
         self._new_keys: dict[tuple[str, bool], int] = {}
         self._new_in_grace: dict[tuple[str, bool], int] = {}
+        self._new_today: dict[str, int] = {}
+        self._tree = KeyTree(snapshot.keys.values())
         self.decision = Decision()
         self._code_mails = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
 
@@ -101,8 +163,17 @@ class UnitOfWork:
         place = (tenant_id, scoped)
         return self._snapshot.keys_in_grace.get(place, 0) + self._new_in_grace.get(place, 0)
 
+    def _too_many_today(self, tenant_id: str) -> Refused | None:
+        """Why an account has to wait: it has made all keys of the day, of which most may have ended."""
+        made = self._snapshot.made_today.get(tenant_id, 0) + self._new_today.get(tenant_id, 0)
+        return too_many_today(made, self._rules.keys_per_day, self._now_ms)
+
     def _save_key(self, key: Key) -> None:
-        for row, step in ((self._key(key.id), -1), (key, 1)):
+        before = self._key(key.id)
+        if (before is None or before.tenant_id != key.tenant_id) and day_of(key.created_ms) >= day_of(self._now_ms):
+            self._new_today[key.tenant_id] = self._new_today.get(key.tenant_id, 0) + 1
+        self._tree.save(key)
+        for row, step in ((before, -1), (key, 1)):
             if row is not None and is_live(row, self._now_ms):
                 place = (row.tenant_id, row.scopes is not None)
                 counted = self._new_keys if row.successor_id is None else self._new_in_grace

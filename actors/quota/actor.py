@@ -63,9 +63,12 @@ class QuotaAccountant(Actor[Message, Answer]):
         """Count one request of `subject` against this node's share of its tier's limit per minute."""
         return self._minutes.hit(subject, self._per_minute[tier], self._clock.now_ms())
 
-    async def charge(self, tenant_id: str, *, usecase: bool, key_id: str | None = None) -> Answer:
-        """Charge one request of a key: `Metered` if it is allowed and committed, `Refused` by a cap, or `Moved`."""
-        return await self.ask(Charge(tenant_id, usecase, key_id))
+    async def charge(
+        self, tenant_id: str, *, usecase: bool, key_id: str | None = None, siblings: tuple[str, ...] = ()
+    ) -> Answer:
+        """Charge one request of a key: `Metered` if it is allowed and committed, `Refused` by a cap, or `Moved`. The tenants
+        `siblings` share the caps."""
+        return await self.ask(Charge(tenant_id, usecase, key_id, siblings))
 
     async def refund(self, tenant: Tenant, *, usecase: bool, key_id: str | None = None) -> None:
         """Refund the charge that returned `tenant`, to the tenant it was merged into if it was. Has no timeout once
@@ -122,7 +125,7 @@ class QuotaAccountant(Actor[Message, Answer]):
             return decide(tenants, batch, now_ms, self.caps)
 
         try:
-            decision = await self._store.meter(batch_id, sorted({message.tenant_id for message in batch}), on)
+            decision = await self._store.meter(batch_id, _tenants(batch), on)
         except OutcomeUnknown:
             self._in_doubt = batch_id
             raise
@@ -144,3 +147,9 @@ class QuotaAccountant(Actor[Message, Answer]):
         """Keep refunds for the next batch."""
         refunds = (message for message in messages if isinstance(message, Refund))
         self._owed = (*self._owed, *refunds)[-OWED_AT_MOST:]
+
+
+def _tenants(messages: Sequence[Message]) -> list[str]:
+    """The tenants that messages count or look at, sorted."""
+    found = {message.tenant_id for message in messages}
+    return sorted(found.union(*(message.siblings for message in messages if isinstance(message, Charge))))

@@ -8,11 +8,12 @@ from actors.values import Refused, Tenant
 @dataclass(frozen=True, slots=True)
 class Charge:
     """One request of a tenant. `usecase`: it reads use cases, which anonymous tenants may do only a few times. It also counts
-    in the day of the key `key_id`, if one is given."""
+    in the day of the key `key_id`, if one is given. What the tenants `siblings` have used counts towards the caps, too."""
 
     tenant_id: str
     usecase: bool
     key_id: str | None = None
+    siblings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

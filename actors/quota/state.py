@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.times import DAY_MS, SECOND_MS, day_of, month_of
-from actors.values import Code, Refused, Tenant, Tier
+from actors.values import NO_HINT, Code, Refused, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,10 @@ def decide(
             continue
         tenant = rolled_over(tenant, now_ms)
         match message:
-            case Charge():
-                answer = charged(tenant, message, now_ms, caps[tenant.tier])
+            case Charge(siblings=siblings):
+                known = (decision.changed.get(each) or tenants.get(each) for each in siblings)
+                others = [rolled_over(each, now_ms) for each in known if each is not None]
+                answer = charged(tenant, message, now_ms, caps[tenant.tier], others)
             case Refund():
                 answer = refunded(tenant, message)
             case Read():
@@ -68,23 +70,27 @@ def rolled_over(tenant: Tenant, now_ms: int) -> Tenant:
     return tenant
 
 
-def charged(tenant: Tenant, charge: Charge, now_ms: int, caps: Caps) -> Metered | Refused:
-    """The tenant with one more request, or the first cap that refuses it."""
+def charged(
+    tenant: Tenant, charge: Charge, now_ms: int, caps: Caps, others: Sequence[Tenant] = ()
+) -> Metered | Refused:
+    """The tenant with one more request, or the first cap that refuses it. The tenants `others` share its caps: they are the
+    other accounts of its mailbox, and none has paid."""
     if refused := exhausted(tenant, caps):
         return refused
-    if caps.monthly is not None and tenant.month_used >= caps.monthly:
-        return Refused(
-            Code.QUOTA_EXHAUSTED, f"All {caps.monthly} requests of this month are used. Try again next month."
-        )
+    together = " by the accounts of your mailbox" if others else ""
+    month_used = tenant.month_used + sum(each.month_used for each in others if each.month == tenant.month)
+    if caps.monthly is not None and month_used >= caps.monthly:
+        words = f"All {caps.monthly} requests of this month are used{together}. Try again next month."
+        return Refused(Code.QUOTA_EXHAUSTED, words, hint=NO_HINT)
     if charge.usecase and caps.usecase_reads is not None and tenant.usecase_reads >= caps.usecase_reads:
         return Refused(
             Code.CLAIM_REQUIRED,
             f"An unclaimed key may read use cases {caps.usecase_reads} times. Claim it to continue.",
         )
-    if tenant.day_used >= caps.daily:
+    if tenant.day_used + sum(each.day_used for each in others if each.day == tenant.day) >= caps.daily:
         return Refused(
             Code.RATE_LIMITED,
-            f"All {caps.daily} requests of today are used. Try again after 00:00 UTC.",
+            f"All {caps.daily} requests of today are used{together}. Try again after 00:00 UTC.",
             seconds_to_next_day(now_ms),
         )
     return Metered(_moved_by(tenant, 1, charge.usecase, day=True, month=True))

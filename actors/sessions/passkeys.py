@@ -30,12 +30,9 @@ from actors.sessions.second_factor import (
 )
 from actors.shared.credentials import constant_time_equal
 from actors.times import MINUTE_MS
-from actors.values import AuditRecord, Code, Done, OutboxMessage, Refused, unknown
+from actors.values import SIGN_IN, AuditRecord, Code, Done, OutboxMessage, Refused, session_ended, unknown
 
 unknown_passkey = partial(unknown, "passkey")
-
-SIGN_IN = "/api/v1/auth/session"
-"""The operation that begins a sign-in: the hint of refusals for want of one, where a new key would not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,5 +320,5 @@ class Passkeys:
     def _live_session(self, session_id: str, email: str) -> Session | Refused:
         session = self._sessions.session(session_id)
         if session is None or session.email != email or not session.is_live(self._now_ms):
-            return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
+            return session_ended()
         return session

@@ -43,7 +43,7 @@ from actors.shared.code_mails import CodeMailCount, CodeMailCounter, CodeMailRul
 from actors.shared.codes import CodeRules, guess, renew, wrong_code
 from actors.shared.notices import Ending, with_facts
 from actors.times import DAY_MS, HOUR_MS
-from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier
+from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier, session_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +274,7 @@ class _Batch:
     def _touch(self, touch: Touch) -> Answer:
         session = self.session(touch.session_id)
         if session is None or not session.is_live(self._now_ms):
-            return _not_signed_in()
+            return session_ended()
         if self._now_ms - session.seen_ms >= self._rules.touch_ms:
             session = replace(session, seen_ms=self._now_ms, expires_ms=self._now_ms + self._rules.life_ms)
             self.save_session(session)
@@ -315,7 +315,3 @@ def unusable_link() -> Refused:
     return Refused(
         Code.INVALID_CODE, "This link is not valid, was used before, or is too old. Ask an operator for a new one."
     )
-
-
-def _not_signed_in() -> Refused:
-    return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")

@@ -100,6 +100,11 @@ def long_code(code_of: Callable[[bytes], str], nonce: bytes) -> str:
     return code_of(nonce) + code_of(b"long\0" + nonce)
 
 
+def derived_entropy(server_secret: bytes, purpose: str, token: str) -> bytes:
+    """`ENTROPY_BYTES` bytes that only the server, and only with this token, can make again."""
+    return hmac.digest(server_secret, f"{purpose}\0{token}".encode(), "sha512")[:ENTROPY_BYTES]
+
+
 def code_proof(server_secret: bytes, subject: bytes, email: str, code: str) -> bytes:
     """The stored proof of a code: an HMAC that binds it to the subject (such as a claim token's hash) and the email."""
     message = b"code-proof\0" + subject + email.encode() + b"\0" + code.encode()

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
+from actors.shared.code_mails import mailbox_of
 from actors.shared.limits import WindowLimiter
 from actors.times import DAY_MS, HOUR_MS, SECOND_MS
 from actors.values import BatchId, OutboxMessage
@@ -31,7 +32,7 @@ class Ending(StrEnum):
 
 
 class NoticeLimiter:
-    """At most `per_hour` notices of these `templates` to one recipient in an hour. Counts those that a batch writes, and a
+    """At most `per_hour` notices of these `templates` to one mailbox in an hour. Counts those that a batch writes, and a
     batch once, however often it is retried, so that requests which are refused take none from the owner."""
 
     def __init__(self, per_hour: int, templates: frozenset[str] = TEMPLATES) -> None:
@@ -47,7 +48,9 @@ class NoticeLimiter:
             self._batch_id, self._allowed = batch_id, {}
         for message in outbox:
             if message.template in self._templates and message.id not in self._allowed:
-                self._allowed[message.id] = self._sent.hit(message.recipient, self._per_hour, now_ms).allowed
+                self._allowed[message.id] = self._sent.hit(
+                    mailbox_of(message.recipient), self._per_hour, now_ms
+                ).allowed
         return [message for message in outbox if self._allowed.get(message.id, True)]
 
 

@@ -9,7 +9,8 @@ from actors.kernel.actor import Actor, ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.shared.credentials import ID_BYTES, new_id
 from actors.shared.notices import notice
-from actors.values import Agent, AuditRecord, OutboxMessage
+from actors.times import DAY_MS, SECOND_MS, day_of
+from actors.values import Agent, AuditRecord, Code, OutboxMessage, Refused
 
 M = TypeVar("M")
 R = TypeVar("R")
@@ -62,3 +63,11 @@ class CodeActor(RecordingActor[M, R, S, U]):
         now_ms = self._clock.now_ms()
         mail_id, nonce = self._id("let"), self._entropy.token(NONCE_BYTES)
         return OutboxMessage(mail_id, email, template, nonce, now_ms, now_ms + life_ms)
+
+
+def too_many_today(made: int, most: int, now_ms: int) -> Refused | None:
+    """The refusal of one more key for an account that has `made` keys today, if that is the maximum."""
+    if made < most:
+        return None
+    words = f"This account has made {made} keys today, the maximum is {most}. Try again after 00:00 UTC."
+    return Refused(Code.RATE_LIMITED, words, -(-((day_of(now_ms) + 1) * DAY_MS - now_ms) // SECOND_MS))

@@ -161,7 +161,7 @@ class Backlog:
 class Attempt:
     """How an attempt ended. `answered` is the HTTP status, if there was one; `error` is None after a 2xx response.
 
-    With `started` False nothing was sent, because the event was too old.
+    With `started` False nothing was sent, because the event was too old. `detail` is for the log and is not stored.
     """
 
     delivery_id: str
@@ -174,6 +174,7 @@ class Attempt:
     wait_ms: int = 0
     """How long the receiver asks to be left alone."""
     started: bool = True
+    detail: str | None = None
 
 
 # The webhook actor.

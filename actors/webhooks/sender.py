@@ -14,6 +14,8 @@ from actors.webhooks.messages import Attempt, Backlog, Room, Task
 from actors.webhooks.sending import Retries, cleaned, judge_with
 from actors.webhooks.store import DeliveryFailed, Receivers, WebhookStore
 
+NO_RESPONSE = "no HTTP response"
+
 
 @dataclass(frozen=True, slots=True)
 class SenderLimits(SendLimits):
@@ -95,13 +97,24 @@ class WebhookSender(LeasingSender[Task, Attempt]):
                 return self._ended(work, now_ms, answered=await self._receivers.post(work))
             return self._failed(work, now_ms, f"no answer within {self.limits.send_seconds:g} s")
         except DeliveryFailed as error:
+            if error.answered is None:
+                return self._failed(work, now_ms, str(error))
             return replace(self._ended(work, now_ms, error=str(error), answered=error.answered), wait_ms=error.wait_ms)
 
     def _failed(self, work: Task, now_ms: int, error: str) -> Attempt:
-        return self._ended(work, now_ms, error=error)
+        """An attempt without an HTTP response. Accounts see one error for all of them, because a webhook can name any host
+        and port: whether a port is closed, silent or of another protocol is for the log alone."""
+        return self._ended(work, now_ms, error=NO_RESPONSE, detail=error)
 
     def _ended(
-        self, task: Task, began_ms: int, *, error: str | None = None, answered: int | None = None, started: bool = True
+        self,
+        task: Task,
+        began_ms: int,
+        *,
+        error: str | None = None,
+        answered: int | None = None,
+        started: bool = True,
+        detail: str | None = None,
     ) -> Attempt:
         now_ms = self._clock.now_ms()
         return Attempt(
@@ -113,6 +126,7 @@ class WebhookSender(LeasingSender[Task, Attempt]):
             error=None if error is None else cleaned(error),
             answered=answered,
             started=started,
+            detail=None if detail is None else cleaned(detail),
         )
 
     def _report(self, work: Task, outcome: Attempt) -> None:
@@ -122,4 +136,5 @@ class WebhookSender(LeasingSender[Task, Attempt]):
             self._log.info("delivery %s to webhook %s made, attempt %d", *place)
         else:
             self.refused += 1
-            self._log.info("delivery %s to webhook %s failed on attempt %d: %s", *place, outcome.error)
+            why = outcome.detail or outcome.error
+            self._log.info("delivery %s to webhook %s failed on attempt %d: %s", *place, why)

@@ -10,9 +10,8 @@ from actors.keys.cache import KeyCache
 from actors.keys.messages import ByAccount, ByKey, Granter, Resolved
 from actors.keys.validity import account_scopes, held_scopes
 from actors.sessions.messages import SignedIn
-from actors.sessions.passkeys import SIGN_IN
 from actors.sessions.reader import SessionReader
-from actors.values import Agent, Code, Refused, Scope, Tier
+from actors.values import SIGN_IN, Agent, Code, Refused, Scope, Tier
 from service.api.cookies import SESSION
 from service.api.messages import Request
 from service.api.policy import Access

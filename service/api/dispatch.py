@@ -15,7 +15,7 @@ from service.api.context import Services
 from service.api.cookies import from_our_page
 from service.api.cors import CORS
 from service.api.deadlines import answer_seconds, best_effort, extend_deadline, pays, start_deadline, within_deadline
-from service.api.errors import too_fast, unavailable
+from service.api.errors import too_fast, too_many_changes, unavailable
 from service.api.messages import Answer, Headers, Request, note
 from service.api.operation import Call, Operation
 from service.api.policy import Access
@@ -26,7 +26,8 @@ from service.api.validation import FORM, form_as_json, parse_body, parse_query, 
 
 log = logging.getLogger(__name__)
 
-TOO_MANY_REQUESTS = HTTPStatus.TOO_MANY_REQUESTS.value  # members are slow to look up
+NOT_MODIFIED, TOO_MANY_REQUESTS = HTTPStatus.NOT_MODIFIED.value, HTTPStatus.TOO_MANY_REQUESTS.value
+BAD_REQUEST = HTTPStatus.BAD_REQUEST.value
 
 
 async def dispatch(services: Services, operation: Operation, request: Request, viewer: Caller | None = None) -> Answer:
@@ -48,6 +49,8 @@ async def dispatch(services: Services, operation: Operation, request: Request, v
     answer = answer_of(outcome, operation.family) if isinstance(outcome, Refused) else outcome
     if answer.status >= 500 or answer.status == TOO_MANY_REQUESTS:
         await pipeline.refund()
+    if answer.status >= BAD_REQUEST:
+        pipeline.not_changed()
     answer.headers += pipeline.headers()
     return answer
 
@@ -60,6 +63,10 @@ class RequestPipeline:
         self._operation = operation
         self._request = request
         self._viewer = viewer
+        # The limit per minute of a request that is charged once its outcome is known.
+        self._uncharged: Allowance | None = None
+        # The account whose change was counted.
+        self._changing: str | None = None
         # The tenant after the charge, and the key that was charged.
         self._charged: tuple[Tenant, str] | None = None
         # The key's limit per minute when it was last checked, and its counters if it was charged.
@@ -81,13 +88,34 @@ class RequestPipeline:
             return refused
         if caller.resolved is not None:
             self._services.key_uses.note(caller.resolved.key.id)
+        if self._uncharged is not None:
+            return await self._outcome_unless_known(caller, self._uncharged)
+        return await self._handle(caller)
+
+    async def _handle(self, caller: Caller) -> Answer | Refused:
         call = self._validate(caller)
         if isinstance(call, Refused):
             return call
+        if self._operation.repeatable and (refused := self._count_change(caller.owner)):
+            return refused
         answer = await self._operation.handler(self._services, call)
         if self._operation.spreadsheet and caller.signed_in is not None and isinstance(answer, Answer):
             return for_people(answer)
         return answer
+
+    def _count_change(self, tenant_id: str) -> Refused | None:
+        refused = too_many_changes(self._services.budgets.change(tenant_id))
+        if refused is None:
+            self._changing = tenant_id
+        return refused
+
+    async def _outcome_unless_known(self, caller: Caller, allowance: Allowance) -> Answer | Refused:
+        """The outcome of a read by a client that may have the response: charged like any other, unless it is a 304. It is
+        found first, which costs no more, because these reads change nothing."""
+        outcome = await self._handle(caller)
+        if isinstance(outcome, Refused):
+            return outcome if outcome.code is Code.RATE_LIMITED else await self._charge(caller, allowance) or outcome
+        return outcome if outcome.status == NOT_MODIFIED else await self._charge(caller, allowance) or outcome
 
     async def outcome_within_deadline(self) -> Answer | Refused:
         """The outcome, or `trio.TooSlowError` at the deadline.
@@ -98,6 +126,11 @@ class RequestPipeline:
         with within_deadline():
             return await self.outcome()
 
+    def not_changed(self) -> None:
+        """Give back a change that was refused."""
+        if self._changing is not None:
+            self._services.budgets.not_changed(self._changing)
+
     async def refund(self) -> None:
         """Refund the charge, if any. Neither a 5xx nor a 429 from the handler counts (ADR 0003)."""
         if self._charged is None:
@@ -107,7 +140,12 @@ class RequestPipeline:
             try:
                 await self._services.quota.refund(tenant, usecase=self._operation.usecase, key_id=key_id)
             except CallFailed as error:
-                log.warning("refund for %s is delayed: %s", tenant.id, type(error).__name__)
+                log.warning(
+                    "%s: the usage of %s is not reduced yet by a request that failed; no money is concerned: %s",
+                    self._operation.name,
+                    tenant.id,
+                    error,
+                )
 
     async def _authenticate(self) -> Caller | Refused:
         services, operation, request = self._services, self._operation, self._request
@@ -161,7 +199,8 @@ class RequestPipeline:
         return caller
 
     async def _admit(self, caller: Caller) -> Refused | None:
-        """Check the limit per address or key, then authorization, then charge the quota. None admits the request."""
+        """Check the limit per address or key, then authorization, then charge the quota, unless the client may have the
+        response. None admits the request."""
         operation, services = self._operation, self._services
         if operation.budget is not None:
             refused = too_fast(services.budgets.spend(operation.budget, self._request.client))
@@ -179,13 +218,20 @@ class RequestPipeline:
             return too_fast(allowance) or authorize(operation, caller)
         if caller.resolved is None:
             # A budget of the operation replaces the limit of keyless readers.
-            return None if operation.budget else too_fast(services.budgets.read(self._request.client))
-        subject = caller.tenant_id if operation.metered else f"{caller.tenant_id} {operation.name}"
+            return (
+                None if operation.budget else too_fast(services.budgets.read(self._request.client, operation.keyless))
+            )
+        siblings = caller.resolved.siblings
+        tenant_id = min(caller.tenant_id, *siblings) if siblings else caller.tenant_id
+        subject = tenant_id if operation.metered else f"{tenant_id} {operation.name}"
         allowance = services.quota.pace(subject, caller.tier)
         self._limits = allowance, None
         refused = too_fast(allowance) or authorize(operation, caller)
         if refused is not None or not operation.metered:
             return refused
+        if operation.cacheable and "if-none-match" in self._request.headers:
+            self._uncharged = allowance
+            return None
         return await self._charge(caller, allowance)
 
     async def _charge(self, caller: Caller, allowance: Allowance) -> Refused | None:
@@ -193,7 +239,8 @@ class RequestPipeline:
         services, usecase = self._services, self._operation.usecase
         assert caller.resolved is not None, "only keys are charged"
         key = caller.resolved.key
-        answer = await services.quota.charge(caller.tenant_id, usecase=usecase, key_id=key.id)
+        siblings = caller.resolved.siblings
+        answer = await services.quota.charge(caller.tenant_id, usecase=usecase, key_id=key.id, siblings=siblings)
         if isinstance(answer, Moved):
             services.key_cache.forget([key.hash])
             again = await self._authenticate()

@@ -20,7 +20,7 @@ class Family(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """The status of a code, and the endpoint that resolves the error."""
+    """The status of a code, and the endpoint that usually resolves the error."""
 
     status: int
     hint: str | None = None
@@ -99,6 +99,15 @@ def too_fast(allowance: Allowance) -> Refused | None:
     return Refused(Code.RATE_LIMITED, f"Too many requests. Try again in {wait} s.", wait)
 
 
+def too_many_changes(allowance: Allowance) -> Refused | None:
+    """The refusal of a change beyond those that an account may make in a day, or None."""
+    if allowance.allowed:
+        return None
+    hours = max(1, -(-allowance.reset_seconds // 3_600))
+    words = f"This account has made {allowance.limit} changes in a day, the maximum. Try again in {hours} h."
+    return Refused(Code.RATE_LIMITED, words, allowance.reset_seconds)
+
+
 def status_of(refused: Refused) -> int:
     return TABLE[refused.code].status
 
@@ -116,11 +125,12 @@ def body_of(refused: Refused, family: Family) -> dict[str, object]:
     """
     message = message_of(refused)
     body: dict[str, object] = {"error": str(refused.code), "message": message}
-    hint = refused.hint or (None if family is Family.SPONSORSHIP else TABLE[refused.code].hint)
+    usual = None if family is Family.SPONSORSHIP else TABLE[refused.code].hint
+    hint = usual if refused.hint is None else refused.hint
     if family is Family.DEVICE:
         # For clients that follow RFC 6749 (5.2) and RFC 8628 (3.5) only.
         body["error_description"] = message
-    if hint is not None:
+    if hint:
         body["hint"] = hint
     if fields := fields_of(refused.problems):
         body["fields"] = fields

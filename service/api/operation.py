@@ -68,9 +68,11 @@ class Operation:
     metered: bool = False  # requests use quota
     usecase: bool = False  # requests also count in `usecase_reads`
     budget: Budget | None = None
+    keyless: Budget = Budget.KEYLESS  # what requests without a key use if there is no `budget`
     cors: bool = False  # any web page may call this, without credentials
     cacheable: bool = False
     hot: bool = False  # the fast path may serve this
+    repeatable: bool = False  # can be repeated without end, each time with a row in the audit or a queue
     keyed: bool = False  # reads the header `Idempotency-Key`
     while_suspended: bool = False  # the session of a suspended account may call this
     pays: bool = False  # calls the payment processor, so the deadline is longer

@@ -16,8 +16,10 @@ class Access(Enum):
 
 
 class Budget(Enum):
-    """A separate limit per client address: per minute for events and polls, otherwise per hour."""
+    """A separate limit per client address: per minute for events, polls and keyless reads, otherwise per hour."""
 
+    KEYLESS = "keyless"
+    PLACEMENTS = "placements"
     MINT = "mint"
     CLAIM_START = "claim_start"
     CLAIM_COMPLETE = "claim_complete"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from actors.clock import HOUR_MS, SECOND_MS, Clock
+from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock
 from actors.quota.state import Caps
 from actors.shared.code_mails import Origin
 from actors.shared.limits import Allowance, SharedTotal, WindowLimiter, single_node
@@ -51,8 +51,9 @@ class Budgets:
     def __init__(self, config: Config, clock: Clock, nodes: Callable[[], int] = single_node) -> None:
         self._config = config
         self._clock = clock
-        minutes = (WindowLimiter(60, nodes=nodes) for _ in range(4))
-        self._minutes, self._events, self._pages, self._unknown = minutes
+        minutes = (WindowLimiter(60, nodes=nodes) for _ in range(5))
+        self._minutes, self._placements, self._events, self._pages, self._unknown = minutes
+        self._changes = WindowLimiter(DAY_MS // SECOND_MS, nodes=nodes)
         hours = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=nodes) for _ in range(3))
         self._hours, self._bookings, self._booking_networks = hours
         totals = (SharedTotal(HOUR_MS // SECOND_MS, nodes=nodes) for _ in range(3))
@@ -69,9 +70,13 @@ class Budgets:
             Budget.EXPORT: config.account.exports_per_hour,
         }
 
-    def read(self, address: str) -> Allowance:
-        """Count one request without a key."""
-        return self._minutes.hit(limited_as(address), self._config.keyless.per_minute, self._clock.now_ms())
+    def read(self, address: str, budget: Budget) -> Allowance:
+        """Count one request without a key. Reads of ads have a limit of their own: whole offices, and servers that render
+        pages for others, read them from one address."""
+        config, now_ms = self._config, self._clock.now_ms()
+        if budget is Budget.PLACEMENTS:
+            return self._placements.hit(limited_as(address), config.placements.per_minute, now_ms)
+        return self._minutes.hit(limited_as(address), config.keyless.per_minute, now_ms)
 
     def page(self, address: str) -> Allowance:
         """Count one page view, however many operations the page calls."""
@@ -97,6 +102,14 @@ class Budgets:
             device = self._config.device
             return self._devices.hit(network_of(address), device.per_hour_total, device.total_factor, now_ms)
         return allowance
+
+    def change(self, tenant_id: str) -> Allowance:
+        """Count one change that an account can repeat without end."""
+        return self._changes.hit(tenant_id, self._config.account.changes_per_day, self._clock.now_ms())
+
+    def not_changed(self, tenant_id: str) -> None:
+        """Give back what `change` counted for a request that was refused."""
+        self._changes.subtract(tenant_id, self._clock.now_ms())
 
     def mail(self, address: str) -> Allowance:
         """Count one code to be mailed for this address, among those of all addresses."""

@@ -41,7 +41,8 @@ def failure(name: str, error: Exception) -> Refused:
     is the caller's."""
     match error:
         case StorageUnavailable() | Overloaded() | Stopped() | trio.TooSlowError():
-            log.warning("%s is unavailable: %s", name, str(error) or type(error).__name__)
+            # The library's error has no text.
+            log.warning("%s is answered with 503: %s", name, str(error) or "it was not done in time")
             return unavailable()
         case BadCursor():
             return invalid_cursor()

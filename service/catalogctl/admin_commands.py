@@ -1,10 +1,14 @@
 """The commands of administrators."""
 
-from service.catalogctl.client import Reply
-from service.catalogctl.command import CSV, Command, argument, command, facts, required, table
-from service.catalogctl.lists import Entry, entries_of
+import json
+from collections.abc import Iterator, Mapping
+
+from service.catalogctl.client import Reply, text_of
+from service.catalogctl.command import CSV, ROOT, Command, argument, command, facts, required, table
+from service.catalogctl.failures import Exit, Misused, Refused
+from service.catalogctl.lists import PAGES, SPONSORSHIP, Entry, entries_of
 from service.catalogctl.session import Session
-from service.catalogctl.sponsor_commands import BOOKING, BOOKINGS, week_ms
+from service.catalogctl.sponsor_commands import BOOKING, BOOKINGS, REVIEWED, week_ms
 from service.terminal.layout import money, printable
 
 STATES = ("reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded")
@@ -98,9 +102,94 @@ def _refund_account(row: Command, session: Session) -> None:
             return
 
 
+# Decisions on campaigns.
+
+SEEN = ("headline", "body", "cta", "targetUrl", "logoText")
+"""The content that a decision is about. If it has changed, the service refuses the decision."""
+
+DECIDED_IN: Mapping[str, tuple[str, ...]] = {"approve": (), "reject": ("approved", "paused")}
+"""The states besides those that wait for review in which a campaign can be decided on."""
+
+
+def seen_content(text: str) -> Entry:
+    """The field of the content that somebody has read: of a campaign as `reviews --json` has it, or of its edit if there is
+    one. Raises `Misused`."""
+    try:
+        campaign = json.loads(text)
+    except ValueError:
+        campaign = None
+    content = _content(campaign) if isinstance(campaign, dict) else {}
+    if missing := [name for name in SEEN if name not in content]:
+        raise Misused(f"--seen must be the JSON of the campaign that you read; it has no {', '.join(missing)}")
+    return content
+
+
+def _content(campaign: Entry) -> Entry:
+    edit = campaign.get("pendingRevision")
+    newest = {**campaign, **edit} if isinstance(edit, dict) else campaign
+    return {name: newest[name] for name in (*SEEN, "sponsorName") if newest.get(name) is not None}
+
+
+def _decide(row: Command, session: Session) -> None:
+    """Decide on what `--seen` has, or on what is shown and confirmed."""
+    if session.option("seen") is None:
+        campaign = _waiting(row, session)
+        session.printer.note(*REVIEWED.lines(session, campaign), "")
+        _confirm(row, session)
+        reply = row.ask(session, seen=_content(campaign))
+    else:
+        reply = row.ask(session)
+    row.finish(session, reply)
+
+
+def _confirm(row: Command, session: Session) -> None:
+    if session.option("yes"):
+        return
+    confirmed = session.outside.confirm(f"{row.name.capitalize()} it as it is shown? [y/N] ")
+    if confirmed is None:
+        raise Misused(
+            "nobody can be asked here: add --yes to decide on what is shown, or --seen with what you have read"
+        )
+    if not confirmed:
+        raise Misused("nothing was decided")
+
+
+def _waiting(row: Command, session: Session) -> Entry:
+    """The campaign of the command. Raises `Refused` if it cannot be decided on, or `Unreachable`."""
+    wanted = session.option("campaign")
+    found = (item.get("campaign") for item in _entries(session, "reviews"))
+    campaign = next((each for each in found if isinstance(each, dict) and each.get("id") == wanted), None)
+    for status in DECIDED_IN[row.name]:
+        if campaign is None:
+            others = _entries(session, "campaigns", status=status)
+            campaign = next((each for each in others if each.get("id") == wanted), None)
+    if campaign is None:
+        words = f"there is no campaign {printable(wanted)} to {row.name}; catalogctl admin reviews lists what waits"
+        raise Refused(words, "not_found", Exit.NOT_FOUND)
+    return campaign
+
+
+def _entries(session: Session, path: str, **query: str) -> Iterator[Entry]:
+    """The entries of a list, page by page."""
+    cursor: str | None = None
+    for _ in range(PAGES):
+        asked: dict[str, str | int | None] = {**query, "limit": SPONSORSHIP.largest, "cursor": cursor}
+        reply = session.client.ask("GET", f"{ROOT}{_AREA}/{path}", asked)
+        yield from entries_of(reply, SPONSORSHIP.items)
+        cursor = text_of(reply.document, SPONSORSHIP.cursor) or None
+        if cursor is None:
+            return
+
+
 _AREA = "admin/sponsorships"
 _REASON = argument("--reason=", "stored in the audit")
 _NOTE = required(note="why; the sponsor reads it")
+_DECIDED = (
+    argument("--yes", "decide on what is shown without a question", ""),
+    argument(
+        "--seen JSON", "decide on this content alone: the campaign as reviews --json has it", "seen", seen_content
+    ),
+)
 # fmt: off
 ADMIN = (
     command("accounts", "GET admin/accounts", "List or search accounts, newest first.", ACCOUNTS,
@@ -122,9 +211,9 @@ ADMIN = (
             argument("--trouble", "only bookings whose payment needs attention"), paged=True, csv=CSV),
     command("reviews", f"GET {_AREA}/reviews", "List what waits for review, most urgent first.", REVIEWS, paged=True),
     command("approve", f"POST {_AREA}/campaigns/{{campaign}}/review", "Approve a campaign, or its edit if one waits.",
-            CAMPAIGN, body={"decision": "approve"}),
+            CAMPAIGN, *_DECIDED, body={"decision": "approve"}, run=_decide),
     command("reject", f"POST {_AREA}/campaigns/{{campaign}}/review", "Reject a campaign, or its edit if one waits.",
-            CAMPAIGN, *_NOTE, body={"decision": "reject"}),
+            CAMPAIGN, *_NOTE, *_DECIDED, body={"decision": "reject"}, run=_decide),
     command("refund", f"POST {_AREA}/bookings/{{booking}}/refund", "Refund a paid booking.", BOOKING, _REASON),
     command("decline-refund", f"POST {_AREA}/bookings/{{booking}}/refund-decline",
             "Decline the refund that a sponsor asks for.", BOOKING, *_NOTE),

@@ -23,7 +23,7 @@ from service.catalogctl.session import KEY_VARIABLE, Format, Outside, Printer, S
 from service.catalogctl.sponsor_commands import SPONSOR
 from service.catalogctl.transport import download, send
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
-from service.terminal.output import are_text, open_page
+from service.terminal.output import are_text, confirm, open_page
 from service.version import VERSION
 
 DESCRIPTION = "Read the catalog, and book, watch and administer sponsorships, from the command line."
@@ -49,6 +49,7 @@ def main() -> int:
         sleep=time.sleep,
         browse=lambda address: is_page(address) and open_page(address),
         new_id=lambda: str(uuid.uuid4()),
+        confirm=confirm,
     )
     return run(sys.argv[1:], outside)
 

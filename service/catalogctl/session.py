@@ -53,7 +53,8 @@ class Format(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The ports to the outside. `now` is a monotonic clock in seconds; `browse` opens a page and returns whether it could."""
+    """The ports to the outside. `now` is a monotonic clock in seconds; `browse` opens a page and returns whether it could.
+    `confirm` asks a question, and returns whether the answer is yes, or None if nobody can be asked."""
 
     environment: Mapping[str, str]
     out: TextIO
@@ -65,6 +66,7 @@ class Outside:
     sleep: Callable[[float], None]
     browse: Callable[[str], bool]
     new_id: Callable[[], str]
+    confirm: Callable[[str], bool | None] = lambda question: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,13 +113,11 @@ def _edited(field: str) -> Cell:
     return show
 
 
-CAMPAIGN = facts(
-    """Campaign: id; Name: name; Status: status; Headline: headline; Body: body; Button: cta; Target: targetUrl;
-    Logo: logoText; Review: reviewNote; """
-    + "; ".join(f"Edited {title}: edited {title}" for title in EDITED),
-    "campaign",
-    **{f"edited {title}": _edited(field) for title, field in EDITED.items()},
-)
+_CAMPAIGN = """Campaign: id; Name: name; Status: status; Headline: headline; Body: body; Button: cta; Target: targetUrl;
+    Logo: logoText; Review: reviewNote; """ + "; ".join(f"Edited {title}: edited {title}" for title in EDITED)
+_EDITS = {f"edited {title}": _edited(field) for title, field in EDITED.items()}
+CAMPAIGN = facts(_CAMPAIGN, "campaign", **_EDITS)
+REVIEWED = facts(f"Sponsor: sponsorName; {_CAMPAIGN}", "campaign", **_EDITS)
 BOOKINGS = """BOOKING*: id; CAMPAIGN: campaignName; SLOT: slotName; FROM*: weekStart first day; TO*: weekEnd day;
     AMOUNT>: amountCents money; STATUS*: status"""
 _BOOKING_FACTS = """Booking: id; Campaign: {campaignName} ({campaignId}); Slot: slotName; From: weekStart first day;

@@ -7,14 +7,15 @@ from typing import Annotated, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from actors.accounts.actor import Place
+from actors.accounts.actor import Place, exported_rows
 from actors.accounts.state import day_words
 from actors.accounts.store import AccountFilter, AccountLine
 from actors.accounts.sweeper import AccountEraser
 from actors.keys.actor import KeyActor
 from actors.values import Account, Scope, Tier
 from service.cli.command import CommandError, EmailArgument, argument, option
-from service.cli.database import AGENT, accepted, open_actor, open_with_running_node
+from service.cli.database import AGENT, accepted, open_actor, open_to_read
+from service.config.deployment import local_url
 from service.config.model import Config
 from service.running.foundation import new_account_actor, new_key_actor, new_passkey_actor, new_session_actor
 from service.schemas.keys import Email
@@ -78,7 +79,7 @@ async def sign_in_link(
     async with open_actor(config, data_dir, new_session_actor) as (sessions, opened):
         token = await sessions.issue_link(address, AGENT)
         running_nodes = [live.node.url for live in await opened.nodes.live(config.nodes.live_seconds)]
-    base_url = config.server.base_url or next(iter(running_nodes), f"http://{config.server.bind}")
+    base_url = config.server.base_url or next(iter(running_nodes), local_url(config))
     print(f"{base_url}{LINK_PATH}?token={token}")
     print(f"signs in one browser as {address}, once, within 10 minutes", file=sys.stderr)
 
@@ -140,7 +141,7 @@ async def list_accounts(
 ) -> None:
     wanted = AccountFilter(text=query.strip().lower() if query else None, suspended=suspended or None)
     printed = 0
-    async with open_with_running_node(config, data_dir) as opened:
+    async with open_to_read(config, data_dir) as opened:
         page = await opened.accounts.accounts(wanted, None, 100)
         while True:
             for line in page.lines:
@@ -238,11 +239,11 @@ ROWS = 500
 
 async def export_account(config: Config, data_dir: Path, *, email: EmailArgument) -> None:
     """One line for each row: the table and the row."""
-    async with open_actor(config, data_dir, new_account_actor) as (accounts, opened):
+    async with open_to_read(config, data_dir) as opened:
         account = await known_account(opened, email_of(email))
         place: Place | None = None
         while True:
-            exported, place = await accounts.export(account, place, ROWS)
+            exported, place = await exported_rows(opened.accounts, account, place, ROWS)
             for table, rows in exported.items():
                 for row in rows:
                     print(json.dumps({"table": table, "row": row.row}, ensure_ascii=False))

@@ -40,6 +40,14 @@ async def open_with_running_node(config: Config, data_dir: Path, *, create: bool
 
 
 @asynccontextmanager
+async def open_to_read(config: Config, data_dir: Path) -> AsyncIterator[Opened]:
+    """`open_with_running_node`, for a command that reports: nothing is migrated, and no statement can write."""
+    async with open_storage(storage_options(config), data_dir, beside=True, create=False, reads_only=True) as opened:
+        with database_errors():
+            yield opened
+
+
+@asynccontextmanager
 async def open_actor(config: Config, data_dir: Path, new: "NewActor[A]") -> AsyncIterator[tuple[A, Opened]]:
     """A running actor over open storage. Raises `CommandError` if the database fails during the block."""
     async with open_with_running_node(config, data_dir) as opened:

@@ -10,7 +10,7 @@ import trio
 
 from actors.values import TransientStorageError
 from service.cli.command import CommandError, option
-from service.cli.database import Progress, open_with_running_node, progress_bar
+from service.cli.database import Progress, open_to_read, open_with_running_node, progress_bar
 from service.config.model import Config
 from storage.events.moves import DayToMove, EventMoves, MoveError, Piece
 
@@ -42,7 +42,8 @@ async def distribute(
 ) -> None:
     if not config.database.distributed:
         raise CommandError("the database is not distributed: set database.distributed to true")
-    async with open_with_running_node(config, data_dir) as opened:
+    reads_only = status and keys_per_second is None
+    async with (open_to_read if reads_only else open_with_running_node)(config, data_dir) as opened:
         moves = EventMoves(opened.database)
         if keys_per_second is not None:
             await moves.set_pace(keys_per_second=keys_per_second)

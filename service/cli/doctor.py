@@ -1,11 +1,14 @@
 """The command that checks the configuration, database and nodes of a service."""
 
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from actors.backups.state import newest_ms, overdue_ms
 from actors.backups.store import BackupFailed
 from actors.clock import HOUR_MS, SECOND_MS, SystemClock
-from service.cli.database import open_with_running_node
+from service.cli.database import open_to_read
 from service.config import deployment
 from service.config.clocks import clock_problems
 from service.config.model import Config
@@ -22,15 +25,25 @@ from service.tokens.links import Links
 from storage.backups.directory import names_in
 from storage.connection.pool import connections_of
 from storage.events.distributed_store import DistributedEvents, ask_workers
-from storage.inspection import Archive, archive_of, created_ms
+from storage.inspection import Archive, access_of, archive_of, created_ms, missing_rights
 from storage.opening import Opened
 from storage.schema import room_for_connections, server_version, unsafe_settings
+
+ROOM_BYTES, SHORT_LIVED_BYTES = 256 << 20, 16 << 20
+"""The free room below which a file system of data, or of what lives briefly, is reported as almost full."""
+
+SHARED_MEMORY = Path("/dev/shm")
 
 
 async def doctor(config: Config, data_dir: Path) -> int:
     """Print what was checked, then the problems. Returns 0 if there are none, otherwise 2."""
-    async with open_with_running_node(config, data_dir) as opened:
-        problems = [*await _check_database(config, opened), *await _check_secret(config, data_dir, opened)]
+    async with open_to_read(config, data_dir) as opened:
+        problems = check_room(places_of(config, data_dir)) + await _check_access(opened)
+        lacking = await _check_rights(opened)
+        if lacking:
+            # What the role may not read would end the other checks.
+            return _verdict(problems + lacking)
+        problems += [*await _check_database(config, opened), *await _check_secret(config, data_dir, opened)]
         problems += [*await _check_mode(config, opened), *deployment.problems(config), *_check_certificate(config)]
         problems += [*await check_recovery(config, data_dir, opened), *await _check_processor(config)]
         if isinstance(opened.events, DistributedEvents):
@@ -54,9 +67,59 @@ async def doctor(config: Config, data_dir: Path) -> int:
         print("note: mail.smtp_url is empty: mail is printed to the log and shown at /dev/outbox")
     for note in deployment.notes(config):
         print(f"note: {note}")
+    return _verdict(problems)
+
+
+def _verdict(problems: Sequence[str]) -> int:
     for problem in problems:
         print(f"PROBLEM: {problem}")
     return USAGE if problems else SUCCESS
+
+
+def places_of(config: Config, data_dir: Path) -> Mapping[str, tuple[Path, int]]:
+    """The directories in which this machine needs room, by what is stored there, each with the bytes that it should have."""
+    own = "the data directory" if config.database.url else "the data directory, with the embedded Postgres"
+    places = {own: (data_dir, ROOM_BYTES), "temporary files": (Path(tempfile.gettempdir()), SHORT_LIVED_BYTES)}
+    if not config.database.url:
+        places["shared memory of the embedded Postgres"] = (SHARED_MEMORY, SHORT_LIVED_BYTES)
+    return places
+
+
+def check_room(places: Mapping[str, tuple[Path, int]]) -> list[str]:
+    """The problems of file systems that are almost full, in bytes or in files."""
+    problems = []
+    for what, (path, needed) in places.items():
+        try:
+            system = os.statvfs(path)
+        except FileNotFoundError:
+            continue  # this system has no such place, or the command has not created it
+        except OSError as error:
+            problems.append(f"{path} ({what}) cannot be looked at: {error.strerror}")
+            continue
+        free = system.f_bavail * system.f_frsize
+        if free < needed:
+            problems.append(f"{path} ({what}) has {free >> 20} MiB free: make room, at least {needed >> 20} MiB")
+        elif system.f_files and not system.f_favail:
+            problems.append(f"{path} ({what}) has no room for another file: delete some")
+        else:
+            print(f"ok: {path} ({what}) has {free >> 20} MiB free")
+    return problems
+
+
+async def _check_access(opened: Opened) -> list[str]:
+    access = await access_of(opened.database)
+    if access.is_standby:
+        print("note: this host is a standby: it has what the primary had a moment ago, and 'serve' needs the primary")
+        return []
+    return [f"the database {access.bars_migrating}"] if access.bars_migrating else []
+
+
+async def _check_rights(opened: Opened) -> list[str]:
+    access, missing = await access_of(opened.database), await missing_rights(opened.database)
+    if not missing:
+        print(f"ok: the role {access.role} has all rights that the service needs")
+    remedy = "grant them as docs/installing.md shows"
+    return [f"the role {access.role} lacks rights on the {each}: {remedy}" for each in missing]
 
 
 async def _check_database(config: Config, opened: Opened) -> list[str]:

@@ -1,6 +1,7 @@
 """The commands that serve, migrate the database, and change its billing mode."""
 
 import logging
+import os
 import sys
 import threading
 from collections.abc import Sequence
@@ -13,10 +14,12 @@ from actors.clock import SystemClock
 from service.cli.command import CommandError, argument, option
 from service.cli.database import open_with_running_node
 from service.cli.running import configured
-from service.config.deployment import host_of, is_local, is_public, refuse_unsafe, refuse_untraced
+from service.config.deployment import binds_local, host_of, is_public, refuse_unsafe, refuse_untraced
 from service.config.model import Config
+from service.config.process import binds_of
 from service.running.foundation import warn_of_certificate
 from service.running.server_secret import Secrets
+from service.running.service_manager import PassedSockets
 from service.terminal.output import OutputLost, discard_output, open_page
 from service.version import PROGRAM, VERSION
 
@@ -28,23 +31,31 @@ async def serve(
     data_dir: Path,
     *,
     config_file: Path | None,
-    bind: Annotated[str | None, option("address to listen on; port 0 picks a free one", metavar="HOST:PORT")] = None,
+    bind: Annotated[
+        str | None,
+        option("address to listen on, or several, separated by commas; port 0 picks a free one", metavar="HOST:PORT"),
+    ] = None,
     browse: Annotated[bool, option("open the browser once the service is ready", flag="--open")] = False,
 ) -> None:
     refuse_unsafe(config)
     refuse_untraced(config)
     warn_of_certificate(config)
     log.info("starting %s %s, data directory %s", PROGRAM, VERSION, data_dir)
+    passed = PassedSockets.from_environment(os.environ)
+    config = passed.applied(config)
     ready = partial(report_ready, config, data_dir, browse=browse)
     # Loaded here, because other commands need no server; and the parent of several workers loads no app.
     if config.server.workers > 1:
         from service.process import parent
 
-        await parent.run(config, data_dir, ready, partial(configured, config_file, bind))
+        def reread() -> Config:
+            return passed.applied(configured(config_file, bind))
+
+        await parent.run(config, data_dir, ready, reread, passed)
         return
     from service.running.node import run
 
-    await run(config, data_dir, ready)
+    await run(config, data_dir, ready, passed)
 
 
 async def migrate(config: Config, data_dir: Path) -> None:
@@ -54,6 +65,9 @@ async def migrate(config: Config, data_dir: Path) -> None:
 
 
 OUTBOX = "/dev/outbox"
+EVERY = {"0.0.0.0": "every IPv4 address", "[::]": "every IPv6 address"}
+"""The hosts that stand for many, for which a URL names one."""
+
 BROWSER_THREAD = "browser"
 
 
@@ -66,12 +80,23 @@ def report_ready(config: Config, data_dir: Path, urls: Sequence[str], *, browse:
             f"database: {database_of(config)}",
             f"mail: {mail_of(config, urls[0])}",
             *(f"listening on {url}" for url in urls),
+            *open_to_others(config, urls),
             f"open {page} in a browser, or {page}/docs for the API; Ctrl-C stops the service",
         ]
     )
     if browse:
         # A browser may take seconds to answer, and a thread that waits for it must not keep the process alive.
         threading.Thread(target=_browse, args=[page], name=BROWSER_THREAD, daemon=True).start()
+
+
+def open_to_others(config: Config, urls: Sequence[str]) -> list[str]:
+    """A line for each URL that names one of several addresses."""
+    hosts = [host_of(bind) for bind in (*binds_of(config.server.bind), *binds_of(config.tls.bind))]
+    return [
+        f"{url} is open to other machines: it listens on {EVERY[host]} of this one"
+        for url, host in zip(urls, hosts, strict=True)
+        if host in EVERY
+    ]
 
 
 def _print(lines: Sequence[str]) -> None:
@@ -98,8 +123,7 @@ def mail_of(config: Config, url: str) -> str:
     """The server that mails go to, without a password. `url` is where the service listens."""
     if config.mail.smtp_url:
         return f"sent through {_place_of(config.mail.smtp_url)}"
-    binds = [config.server.bind, config.tls.bind or config.server.bind]
-    if is_public(config.server.base_url) or not all(is_local(host_of(bind)) for bind in binds):
+    if is_public(config.server.base_url) or not (binds_local(config.server.bind) and binds_local(config.tls.bind)):
         return "not sent, because mail.smtp_url is empty; codes are in the log"
     return f"not sent, because mail.smtp_url is empty; read it at {url}{OUTBOX}"
 

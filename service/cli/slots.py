@@ -15,7 +15,7 @@ from actors.bookings.records import Slot
 from actors.bookings.state import BookingRules
 from actors.clock import Clock, SystemClock, SystemEntropy
 from service.cli.command import CommandError, Declared, Parser, SlotId
-from service.cli.database import AGENT, accepted, open_actor, open_with_running_node
+from service.cli.database import AGENT, accepted, open_actor, open_to_read
 from service.config.model import Config
 from service.running.limits import actor_limits
 from service.schemas.problems import problems_of
@@ -99,7 +99,7 @@ def _fields(needed: Sequence[str], left_out: Sequence[str]) -> Declared:
 
 
 async def list_slots(config: Config, data_dir: Path) -> None:
-    async with open_with_running_node(config, data_dir) as opened:
+    async with open_to_read(config, data_dir) as opened:
         _print(await opened.sponsorship.slots())
 
 

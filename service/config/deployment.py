@@ -7,6 +7,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from service.config.model import Config
+from service.config.process import binds_of
 from service.config.user_errors import ConfigError
 from service.http.addresses import is_loopback
 from service.outside.smtp import smtp_server
@@ -44,6 +45,16 @@ def host_of(address: str) -> str:
     if address.startswith("["):
         return address.partition("]")[0] + "]"
     return address.rpartition(":")[0] or address
+
+
+def local_url(config: Config) -> str:
+    """Where the service is found on this machine, as far as its configuration says it."""
+    return f"http://{binds_of(config.server.bind)[0]}"
+
+
+def binds_local(setting: str) -> bool:
+    """Whether all addresses of `server.bind` or `tls.bind` are reached from this machine only."""
+    return all(is_local(host_of(bind)) for bind in binds_of(setting))
 
 
 def refuse_unsafe(config: Config) -> None:
@@ -139,7 +150,7 @@ def problems(config: Config) -> list[str]:
         )
     if server.base_url.startswith("http:"):
         lines.append("server.base_url is http: keys and sessions cross the network unencrypted; use https")
-    if not server.trusted_proxies and is_local(host_of(server.bind)) and not config.tls.bind:
+    if not server.trusted_proxies and binds_local(server.bind) and not config.tls.bind:
         lines.append(
             "server.bind is reached from this machine only, so a proxy must be in front of it, and server.trusted_proxies "
             "is empty: all visitors share the limits of one address; set it to the proxy's address"

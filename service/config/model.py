@@ -22,6 +22,7 @@ from service.config.sections import (
     Mint,
     Pages,
     Passkeys,
+    Placements,
     Retention,
     Sessions,
     Tiers,
@@ -43,6 +44,7 @@ class Config(Section):
     mail: Mail
     tiers: Tiers
     keyless: Keyless
+    placements: Placements
     mint: Mint
     claim: Claim
     keys: Keys

@@ -10,7 +10,10 @@ from service.http.addresses import Network
 
 BIND = r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):[0-9]{1,5}"
 A_BIND = "must be HOST:PORT, such as 127.0.0.1:8080"
-Bind = Annotated[str, format_of(BIND, A_BIND)]
+BINDS = f"{BIND}( *, *{BIND})*"
+SOME_BINDS = f"{A_BIND}, or several, separated by commas"
+Binds = Annotated[str, format_of(BINDS, SOME_BINDS)]
+OptionalBinds = Annotated[str, format_of(f"({BINDS})?", SOME_BINDS)]
 OptionalBind = Annotated[str, format_of(f"({BIND})?", A_BIND)]
 
 EMAIL = r"[0-9A-Za-z.!#$%&'*+/=?^_`{|}~-]+@[0-9A-Za-z.-]+"
@@ -25,7 +28,7 @@ def _as_url(contact: str) -> str:
 
 
 class Server(Section):
-    bind: Bind
+    bind: Binds
     ops_bind: OptionalBind
     base_url: OptionalOrigin
     security_contact: Annotated[str, Field(max_length=500), format_of(CONTACT, A_CONTACT), AfterValidator(_as_url)]
@@ -53,7 +56,7 @@ class Server(Section):
 
 
 class Tls(Section):
-    bind: OptionalBind
+    bind: OptionalBinds
     certificate: str
     key: str
 
@@ -135,7 +138,13 @@ class Http(Section):
     connections: Count
 
 
-def _check_port(name: str, bind: str) -> None:
+def binds_of(setting: str) -> list[str]:
+    """The addresses of `server.bind` or `tls.bind`, each HOST:PORT."""
+    return [each.strip() for each in setting.split(",")] if setting else []
+
+
+def _check_port(name: str, setting: str) -> None:
     """The system would use the lower 16 bits of a larger number."""
-    if bind and int(bind.rpartition(":")[2]) > 65_535:
-        raise ValueError(f"{name}: there is no port above 65535, as in {bind}")
+    for bind in binds_of(setting):
+        if int(bind.rpartition(":")[2]) > 65_535:
+            raise ValueError(f"{name}: there is no port above 65535, as in {bind}")

@@ -51,6 +51,10 @@ class Keyless(Section):
     per_minute: Count
 
 
+class Placements(Section):
+    per_minute: Count
+
+
 class Mint(Section):
     per_hour: Count
     per_hour_total: Count
@@ -71,6 +75,7 @@ class Claim(Section):
 class Keys(Section):
     full_per_account: Annotated[int, Field(ge=1, le=1_000)]
     scoped_per_account: Annotated[int, Field(ge=1, le=1_000)]
+    per_day: Annotated[int, Field(ge=1, le=1_000)]
     remember_seconds: Annotated[int, Field(ge=1, le=10)]
     remember_keys: Count
     uses_seconds: Seconds
@@ -154,6 +159,7 @@ class Bookings(Section):
 
 
 class Account(Section):
+    changes_per_day: Count
     undo_days: Annotated[int, Field(ge=1, le=90)]
     exports_per_hour: Count
 

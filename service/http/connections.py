@@ -14,8 +14,8 @@ from service.http.transports import SocketTransport, Transport, expire_overdue
 
 log = logging.getLogger(__name__)
 
-LOG_REJECTED_SECONDS = 10.0
-"""Minimum interval between two log lines about rejected connections."""
+LOG_SECONDS = 60.0
+"""Minimum interval between two log lines about connections that are not served."""
 
 
 class Connections:
@@ -26,8 +26,9 @@ class Connections:
         self._exempt = Networks(limits.exempt_networks)
         self._open: set[Transport] = set()
         self._by_address: Counter[str] = Counter()
-        self._rejected = 0
-        self._logged = -inf
+        self._rejected = self._failed = 0
+        self._why = ""
+        self._logged = self._logged_failures = -inf
         self._empty = trio.Event()
         self._empty.set()
         self._handshakes: set[trio.CancelScope] = set()
@@ -82,17 +83,30 @@ class Connections:
         """Count a connection that is closed immediately because a limit is reached."""
         self._rejected += 1
 
+    def note_failure(self, why: str) -> None:
+        """Count a connection that waits, because the system has no resources for it."""
+        self._failed += 1
+        self._why = why
+
     def log_rejected(self) -> None:
-        """Log how many connections were rejected. They get no response and so appear in no other log line."""
+        """Log how many connections were rejected, and how many wait. They appear in no other log line."""
         now = trio.current_time()
-        if self._rejected and now >= self._logged + LOG_REJECTED_SECONDS:
+        if self._rejected and now >= self._logged + LOG_SECONDS:
             log.warning(
-                "rejected %d connections: at most %d may be open, and %d from one address",
+                "closed %d connections at once: at most %d may be open (http.connections), and %d from one address "
+                "(http.connections_per_address); logged at most once a minute",
                 self._rejected,
                 self._limits.connections,
                 self._limits.connections_per_address,
             )
             self._rejected, self._logged = 0, now
+        if self._failed and now >= self._logged_failures + LOG_SECONDS:
+            log.warning(
+                "new connections wait, because this process cannot accept them (%s): raise the limits of the system, or "
+                "lower http.connections; logged at most once a minute",
+                self._why,
+            )
+            self._failed, self._logged_failures = 0, now
 
     async def wait_empty(self) -> None:
         await self._empty.wait()

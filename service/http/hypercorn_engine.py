@@ -177,7 +177,9 @@ class Connection:
                 await self._protocol.handle(Closed())
         except* Exception as errors:
             # Clients can cause it, for example by a body that goes on after its response.
-            log.warning("Hypercorn failed on a connection: %r", errors.exceptions[0])
+            log.warning(
+                "Hypercorn failed on a connection, which is closed; others go on. Logged in full at log.level debug"
+            )
             log.debug("the failure", exc_info=errors)
         if self._ended:
             await linger(transport)

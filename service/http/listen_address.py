@@ -1,6 +1,7 @@
 """Addresses to listen on, with or without TLS, and what is wrong with those that cannot be used."""
 
 import errno
+import os
 import socket
 import ssl
 from dataclasses import dataclass
@@ -21,6 +22,15 @@ class ListenAddress:
     tls: ssl.SSLContext | None = None
     certificate_expires: float | None = None
     """The Unix time in seconds at which its certificate expires, if it has one that can be read."""
+    descriptor: int | None = None
+    """The listening socket that another process keeps open there, if it passed one to this."""
+
+
+def copy_of(descriptor: int) -> socket.socket:
+    """A socket that this process may close, of one that it was passed. Both have one queue."""
+    copy = socket.socket(fileno=os.dup(descriptor))
+    copy.setblocking(False)
+    return copy
 
 
 def cannot_listen(address: ListenAddress, error: OSError | ValueError) -> ListenError:

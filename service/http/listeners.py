@@ -10,7 +10,7 @@ import trio
 from actors.clock import Clock
 from service.http.engine import Engine
 from service.http.limits import ServingLimits
-from service.http.listen_address import ListenAddress, cannot_listen, url_of
+from service.http.listen_address import ListenAddress, cannot_listen, copy_of, url_of
 from service.http.server import Listener, Server
 
 EngineName = Literal["own", "hypercorn"]
@@ -35,10 +35,9 @@ async def open_listeners(
     try:
         for address in addresses:
             try:
-                opened = await trio.open_tcp_listeners(address.port, host=address.host, backlog=limits.backlog)
+                sockets = await _opened(address, limits.backlog)
             except (OSError, ValueError) as error:
                 raise cannot_listen(address, error) from None
-            sockets = [_plain(listener.socket) for listener in opened]
             listeners += [(listener, address.tls) for listener in sockets]
             urls.append(url_of(address.host, sockets[0].getsockname()[1], "https" if address.tls else "http"))
         yield Server(urls, listeners, limits, clock, _expiry(addresses), engine_of(engine))
@@ -63,6 +62,13 @@ def adopted_listeners(
     finally:
         for listener, _ in listeners:
             listener.close()
+
+
+async def _opened(address: ListenAddress, backlog: int) -> list[socket.socket]:
+    if address.descriptor is not None:
+        return [copy_of(address.descriptor)]
+    opened = await trio.open_tcp_listeners(address.port, host=address.host, backlog=backlog)
+    return [_plain(listener.socket) for listener in opened]
 
 
 def _expiry(addresses: Sequence[ListenAddress]) -> float | None:

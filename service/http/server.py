@@ -70,7 +70,7 @@ class Server:
             async with trio.open_nursery() as accepting:
                 for listener, handle in pairs:
                     listener.listen(self._limits.backlog)
-                    accepting.start_soon(_accept, handle, listener, open_connections)
+                    accepting.start_soon(_accept, handle, listener, open_connections, connections)
                 ready()
                 await stop.wait()
                 await self._serve_on(engine)
@@ -114,7 +114,9 @@ class Server:
             await connections.wait_empty()
 
 
-async def _accept(handle: "_ConnectionHandler", listener: socket.socket, nursery: trio.Nursery) -> None:
+async def _accept(
+    handle: "_ConnectionHandler", listener: socket.socket, nursery: trio.Nursery, connections: Connections
+) -> None:
     """Accept connections until cancelled, a bounded burst at a time.
 
     With one accept per scheduler pass, the last connection of a burst would wait for seconds under load.
@@ -128,7 +130,7 @@ async def _accept(handle: "_ConnectionHandler", listener: socket.socket, nursery
                 break
             except OSError as error:
                 if error.errno in EXHAUSTED:
-                    log.warning("cannot accept a connection: %s", error.strerror)
+                    connections.note_failure(error.strerror or str(error.errno))
                     await trio.sleep(EXHAUSTED_SECONDS)
                     break
                 continue  # the client has disconnected already

@@ -9,7 +9,7 @@ from typing import Self
 import trio
 
 from actors.kernel.statistics import ActorStatistics
-from actors.values import StorageUnavailable
+from actors.values import StorageUnavailable, WritesRefused
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +46,8 @@ class Health:
         with trio.move_on_after(PING_SECONDS):
             try:
                 await self.ping()
+            except WritesRefused as error:
+                return f"the database accepts no writes: {error}"
             except StorageUnavailable as error:
                 log.info("the database is not available: %s", error)
                 return "the database is not available"

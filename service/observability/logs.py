@@ -5,8 +5,9 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
@@ -15,8 +16,9 @@ from actors.kernel.mailbox import request_id, trace_context
 from actors.shared.credentials import BROWSER_TOKEN, CLAIM_TOKEN, DEVICE_CODE, SESSION_TOKEN, SIGN_IN_LINK_TOKEN, Kind
 from service.tokens.links import LINK_PREFIX
 
-STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "unlimited"}
 LONGEST = 8_000
+_NUMBER = re.compile(r"[0-9]+")
 
 _TOKENS = (
     CLAIM_TOKEN.prefix,
@@ -34,6 +36,41 @@ _PREFIXES = ("cs_", *_TOKENS, LINK_PREFIX)
 """A line without any of these matches neither pattern."""
 
 
+LINES_A_MINUTE = 10
+"""Warnings and errors of one kind that are logged in a minute. A condition that lasts would otherwise fill the disk."""
+
+KINDS = 1_000
+"""Maximum number of kinds that are counted."""
+
+
+class Ceiling(logging.Filter):
+    """Leaves out warnings and errors of a kind, which is the text before its values are filled in, beyond `LINES_A_MINUTE`.
+    A record with the attribute `unlimited` always passes."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._now = now
+        self._counted: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING or isinstance(record, Line) or getattr(record, "unlimited", False):
+            return True
+        # Lines of other programs, such as Postgres, are of a kind if they differ in numbers only.
+        text = _NUMBER.sub("#", record.getMessage()) if record.msg == "%s" else str(record.msg)
+        now, key = self._now(), (record.name, text)
+        began, lines = self._counted.get(key, (-inf, 0))
+        if now >= began + 60.0:
+            if lines > LINES_A_MINUTE:
+                record.msg = f"{record.msg} ({lines - LINES_A_MINUTE} lines like this were left out)"
+            began, lines = now, 0
+        if key not in self._counted and len(self._counted) >= KINDS:
+            self._counted.clear()
+        self._counted[key] = (began, lines + 1)
+        if lines + 1 == LINES_A_MINUTE:
+            record.msg = f"{record.msg} (line {LINES_A_MINUTE} of its kind; more are left out for the rest of a minute)"
+        return lines < LINES_A_MINUTE
+
+
 def set_up(
     level: str, form: Literal["text", "json"], stream: TextIO | None = None, *, worker: int | None = None
 ) -> None:
@@ -41,6 +78,7 @@ def set_up(
     handler = logging.StreamHandler(stream or sys.stderr)
     always = {} if worker is None else {"worker": worker}
     handler.setFormatter(JsonLines(always) if form == "json" else TextLines(always))
+    handler.addFilter(Ceiling())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())

@@ -269,7 +269,7 @@ class WatchedSession(requests.Session):
 
 
 def _cause_of(error: BaseException) -> str:
-    """The system's words for a failed connection, which are the innermost error's, or the class of another error."""
+    """The system's words for a failed connection, which are the innermost error's, or a general one."""
     while error.__context__ is not None:
         error = error.__context__
-    return getattr(error, "strerror", None) or type(error).__name__
+    return getattr(error, "strerror", None) or "the connection failed"

@@ -148,6 +148,7 @@ class ConsoleTransport:
             mail.recipient,
             mail.subject,
             mail.text,
+            extra={"unlimited": True},  # it is the only copy of the mail
         )
 
 
@@ -245,7 +246,7 @@ def _words(error: OSError) -> str:
         case smtplib.SMTPException():
             return str(error)
         case _:
-            return f"{type(error).__name__}: {error.strerror or error}"
+            return f"the connection to the mail server failed ({error.strerror or error or 'no reason given'})"
 
 
 def _reply(code: int, reply: bytes | str) -> str:

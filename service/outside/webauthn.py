@@ -180,4 +180,4 @@ def _descriptors(credential_ids: Sequence[bytes]) -> "list[PublicKeyCredentialDe
 def _log_refusal(what: str, error: Exception) -> None:
     """Log why a passkey was refused. The parsers of CBOR, keys and signatures raise errors of many kinds, and all of them
     mean that the browser sent something wrong."""
-    log.info("the %s of a passkey was refused: %s: %.200r", what, type(error).__name__, str(error))
+    log.info("the %s of a passkey was refused: %.200r", what, str(error))

@@ -300,13 +300,15 @@ def _translated(call: Callable[[], T]) -> T:
         raise PaymentsUnavailable(_words(error)) from None
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         # JSON of an unexpected shape.
-        raise PaymentsUnavailable(f"Stripe sent an unexpected response: {type(error).__name__}") from None
+        log.debug("what the response lacks", exc_info=error)
+        raise PaymentsUnavailable("Stripe sent a response of an unexpected form") from None
 
 
 def _words(error: stripe.StripeError) -> str:
     """The error as one line for the operator, without secrets."""
     known = [str(error.http_status or ""), str(error.code or ""), str(error.request_id or "")]
-    message = " ".join((error.user_message or type(error).__name__).split())
+    unreachable = "the connection failed" if isinstance(error, stripe.APIConnectionError) else "the request failed"
+    message = " ".join((error.user_message or unreachable).split())
     words = f"Stripe: {message[:200]}"
     facts = ", ".join(fact for fact in known if fact)
     return _SECRET.sub("***", f"{words} ({facts})" if facts else words)

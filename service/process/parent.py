@@ -24,7 +24,7 @@ from service.process.worker import Process, spawn
 from service.running.foundation import foundation, listen_addresses, warn_of_certificate
 from service.running.operators_listener import open_operators_listener
 from service.running.scheduled_backups import new_backup_directory, running_backups
-from service.running.service_manager import ServiceManager
+from service.running.service_manager import PassedSockets, ServiceManager
 from service.running.signals import abandon_start, handle_signals
 from service.running.unprivileged import drop_root
 
@@ -74,7 +74,11 @@ class WorkerLauncher:
 
 
 async def run(
-    config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None], reread: Callable[[], Config]
+    config: Config,
+    data_dir: Path,
+    ready: Callable[[Sequence[str]], None],
+    reread: Callable[[], Config],
+    passed: PassedSockets,
 ) -> None:
     """Run several nodes until a signal stops them. Calls `ready` with their URLs once all accept connections.
 
@@ -82,9 +86,9 @@ async def run(
     """
     stop, prepared, hangup = trio.Event(), trio.Event(), _Hangup()
     manager = ServiceManager.from_environment(os.environ)
-    with closing(reserve(listen_addresses(config), config.server.workers)) as reservation:
+    with closing(reserve(listen_addresses(config, passed), config.server.workers)) as reservation:
         launcher, shutdown = WorkerLauncher(config, data_dir, reservation), _Shutdown(reservation)
-        async with open_operators_listener(config) as operators, trio.open_nursery() as nursery:
+        async with open_operators_listener(config, passed) as operators, trio.open_nursery() as nursery:
             await nursery.start(handle_signals, stop, hangup.set, shutdown.hurry)
             nursery.start_soon(shutdown.run, stop)
             nursery.start_soon(abandon_start, stop, prepared, nursery.cancel_scope)

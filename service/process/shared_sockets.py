@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.config.user_errors import ConfigError
-from service.http.listen_address import ListenAddress, cannot_listen, url_of
+from service.http.listen_address import ListenAddress, cannot_listen, copy_of, url_of
 
-Address = tuple[socket.AddressFamily, tuple[Any, ...]]
-"""An address family and the argument of `bind`."""
+Address = tuple[socket.AddressFamily, tuple[Any, ...]] | int
+"""An address family and the argument of `bind`; or the descriptor of a socket that was passed to this process. All workers
+share its one queue."""
 
 Sockets = list[list[socket.socket]]
 """One worker's sockets: for each `ListenAddress`, one per address of its host."""
@@ -67,10 +68,14 @@ def reserve(listen: Sequence[ListenAddress], workers: int) -> Reservation:
     try:
         for address in listen:
             try:
-                first.append(_first_bound(address))
+                if address.descriptor is None:
+                    first.append(_first_bound(address))
+                    addresses.append([(each.family, each.getsockname()) for each in first[-1]])
+                else:
+                    first.append([copy_of(address.descriptor)])
+                    addresses.append([address.descriptor])
             except (OSError, ValueError) as error:
                 raise cannot_listen(address, error) from None
-            addresses.append([(each.family, each.getsockname()) for each in first[-1]])
         guards += _guards_at(addresses)
         try:
             while len(sockets) < workers:
@@ -117,8 +122,8 @@ def _bound(addresses: Sequence[Sequence[Address]]) -> Sockets:
     try:
         for host in addresses:
             bound.append([])
-            for family, at in host:
-                bound[-1].append(_bind(family, at, shared=True))
+            for at in host:
+                bound[-1].append(copy_of(at) if isinstance(at, int) else _bind(*at, shared=True))
     except BaseException:
         _close(bound)
         raise
@@ -127,10 +132,12 @@ def _bound(addresses: Sequence[Sequence[Address]]) -> Sockets:
 
 def _guards_at(addresses: Sequence[Sequence[Address]]) -> Iterator[socket.socket]:
     for host in addresses:
-        for family, at in host:
+        for at in host:
+            if isinstance(at, int):
+                continue  # another process keeps it open
             # Old connections of a process that did not share the port may prevent this. The service starts anyway.
             with suppress(OSError):
-                yield _bind(family, at, shared=True, reused=False)
+                yield _bind(*at, shared=True, reused=False)
 
 
 def _bind(

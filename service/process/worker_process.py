@@ -19,7 +19,7 @@ from service.observability.logs import set_up
 from service.process.exit_status import outcome_of
 from service.process.worker import LINE_BYTES, READY, REFUSED, Assignment
 from service.running.assembly import Assembly
-from service.running.foundation import listen_addresses
+from service.running.foundation import listen_addresses, open_files_for
 from service.running.limits import serving_limits
 from service.running.node import join, report_of
 from service.running.signals import handle_signals, warn_no_reload
@@ -60,7 +60,8 @@ def _serve(line: bytes, channel: socket.socket) -> int:
 
 async def _work(assignment: Assignment, channel: socket.socket) -> None:
     config, stop = assignment.config, trio.Event()
-    limits = replace(serving_limits(config), lame_duck_seconds=LAME_DUCK_SECONDS)
+    room = open_files_for(config)
+    limits = replace(serving_limits(config), lame_duck_seconds=LAME_DUCK_SECONDS, connections=room)
     sockets = [[socket.socket(fileno=each) for each in group] for group in assignment.sockets]
     addresses, engine = listen_addresses(config), config.server.engine
     with adopted_listeners(addresses, sockets, assignment.urls, limits, SystemClock(), engine) as server:

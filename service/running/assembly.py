@@ -177,7 +177,9 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         ),
         key_uses=KeyUses(stores.keys, clock, write_seconds=limits.key_uses_seconds, capacity=limits.key_cache_size),
         session_reader=classes.session_reader(stores.sessions, node=node, limits=bounds),
-        devices=classes.devices(stores.devices, clock, entropy, limits.devices, node=node, limits=bounds),
+        devices=classes.devices(
+            stores.devices, clock, entropy, secrets.codes, limits.devices, node=node, limits=bounds
+        ),
         sessions=classes.sessions(
             stores.sessions, clock, entropy, secrets.codes, limits.sessions, node=node, limits=bounds
         ),

@@ -8,6 +8,7 @@ import resource
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from actors.accounts.actor import AccountActor
@@ -26,13 +27,15 @@ from service.http.listen_address import ListenAddress
 from service.outside.webauthn import WebAuthn
 from service.running.limits import account_rules, actor_limits, filled, key_rules, session_rules
 from service.running.server_secret import Secrets
+from service.running.service_manager import PassedSockets
 from service.seed.samples import load_demo, load_samples
-from storage.connection.pool import Database, PoolLimits
+from storage.connection.pool import Database, PoolLimits, connections_of
 from storage.inspection import newest_ms, server_now_ms
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 
 OTHER_FILES = 200
-"""Open files besides client connections: Postgres, the event loop, listeners, mail."""
+"""Open files besides connections of clients and to the database: the event loop, listeners, mails, webhooks, what is accepted
+and not yet counted."""
 
 EXCHANGES = 3
 """Questions for a server's time. The first one may wait for the connection."""
@@ -127,31 +130,45 @@ async def appoint_first(keys: KeyActor, config: Config, agent: Agent) -> None:
         log.info("added %d administrators from admin.emails", appointed.administrators)
 
 
-def allow_open_files(connections: int) -> None:
-    """Raise the soft limit of open files, which is often 1,024, to what these connections need."""
-    needed = connections + OTHER_FILES
+def open_files_for(config: Config) -> int:
+    """Raise the soft limit of open files, which is often 1,024, to what `http.connections` needs. Returns how many
+    connections may be open: fewer, if the hard limit is lower, because a process without a free file serves nobody."""
+    others, connections = OTHER_FILES + connections_of(storage_options(config).limits), config.http.connections
+    needed = connections + others
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
-        return
+        return connections
     allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    if allowed < needed:
+    possible = connections_within(allowed, others, connections)
+    if possible < connections:
         log.warning(
-            "http.connections = %d needs more open files than the system's limit of %d: raise the limit",
-            connections,
+            "the system lets this process open %d files, so at most %d connections are served instead of http.connections "
+            "= %d: raise the limit (LimitNOFILE of systemd, ulimit -n)",
             allowed,
+            possible,
+            connections,
         )
+    return possible
 
 
-def listen_addresses(config: Config) -> list[ListenAddress]:
-    """The addresses to listen on. Raises `ListenError` if the TLS files cannot be used."""
-    addresses = [ListenAddress(*address_of(config.server.bind))]
+def connections_within(files: int, others: int, connections: int) -> int:
+    """How many connections may be open with so many files: half of them at least, so that few files serve somebody, too."""
+    return min(connections, max(files - others, files // 2))
+
+
+def listen_addresses(config: Config, passed: PassedSockets | None = None) -> list[ListenAddress]:
+    """The addresses to listen on, with the sockets that were passed for them. Raises `ListenError` if the TLS files cannot be
+    used."""
+    passed = passed or PassedSockets()
+    addresses = passed.addresses("server.bind", config.server.bind)
     if config.tls.bind:
         certificate = Path(config.tls.certificate)
         context = tls_context(certificate, Path(config.tls.key))
         validity = validity_of(certificate)
         expires = None if validity is None else validity.ends
-        addresses.append(ListenAddress(*address_of(config.tls.bind), "tls.bind", context, expires))
+        secured = passed.addresses("tls.bind", config.tls.bind)
+        addresses += [replace(each, tls=context, certificate_expires=expires) for each in secured]
     return addresses
 
 
@@ -169,12 +186,6 @@ def warn_of_certificate(config: Config) -> None:
     problem = certificate_problem(config)
     if problem:
         log.warning("%s", problem)
-
-
-def address_of(bind: str) -> tuple[str, int]:
-    """Host and port of `host:port`, with or without brackets around an IPv6 host."""
-    host, _, port = bind.rpartition(":")
-    return host.strip("[]"), int(port)
 
 
 def storage_options(config: Config) -> StorageOptions:

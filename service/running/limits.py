@@ -92,6 +92,7 @@ class Limits:
                 config.device,
                 life_ms=config.device.expires_seconds * SECOND_MS,
                 full_keys_per_account=keys.full_per_account,
+                keys_per_day=keys.per_day,
             ),
             caps={tier: filled(Caps, getattr(config.tiers, tier)) for tier in Tier},
             per_minute={tier: getattr(config.tiers, tier).per_minute for tier in Tier},
@@ -194,6 +195,7 @@ def key_rules(config: Config) -> KeyRules:
         letters=code_mail_rules(config, per_network=config.claim.letters_per_email),
         full_keys_per_account=config.keys.full_per_account,
         scoped_keys_per_account=config.keys.scoped_per_account,
+        keys_per_day=config.keys.per_day,
     )
 
 

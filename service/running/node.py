@@ -28,12 +28,12 @@ from service.observability.health import Health, Report, not_ready
 from service.observability.operators_app import serve_operators
 from service.observability.tracing import Tracer
 from service.running.assembly import Assembly, Ports, assemble
-from service.running.foundation import allow_open_files, listen_addresses, open_to_serve, prepare, storage_options
+from service.running.foundation import listen_addresses, open_files_for, open_to_serve, prepare, storage_options
 from service.running.limits import Limits, serving_limits
 from service.running.operators_listener import open_operators_listener
 from service.running.scheduled_backups import new_backup_directory, running_backups
 from service.running.server_secret import Secrets
-from service.running.service_manager import ServiceManager
+from service.running.service_manager import PassedSockets, ServiceManager
 from service.running.signals import abandon_start, handle_signals, warn_no_reload
 from service.running.unprivileged import drop_root
 from service.version import VERSION
@@ -48,18 +48,19 @@ HYPERCORN_LACKS = (
 log = logging.getLogger(__name__)
 
 
-async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None]) -> None:
+async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None], passed: PassedSockets) -> None:
     """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
     stop, ready_once, manager = trio.Event(), trio.Event(), ServiceManager.from_environment(os.environ)
-    addresses = listen_addresses(config)
-    await _check_addresses(config, addresses)
+    addresses = listen_addresses(config, passed)
+    await _check_addresses(config, addresses, passed)
+    limits = replace(serving_limits(config), connections=open_files_for(config))
     async with trio.open_nursery() as nursery:
         await nursery.start(handle_signals, stop, warn_no_reload)
         nursery.start_soon(abandon_start, stop, ready_once, nursery.cancel_scope)
         async with (
             open_to_serve(config, data_dir) as opened,
-            open_listeners(addresses, serving_limits(config), SystemClock(), config.server.engine) as server,
-            open_operators_listener(config) as operators,
+            open_listeners(addresses, limits, SystemClock(), config.server.engine) as server,
+            open_operators_listener(config, passed) as operators,
         ):
 
             def begun(node: Assembly, tasks: trio.Nursery) -> None:
@@ -90,9 +91,10 @@ async def prepared(config: Config, data_dir: Path, opened: Opened) -> AsyncItera
         yield backups
 
 
-async def _check_addresses(config: Config, addresses: Sequence[ListenAddress]) -> None:
+async def _check_addresses(config: Config, addresses: Sequence[ListenAddress], passed: PassedSockets) -> None:
     """Listen for a moment. Raises `ListenError`, before there is a database, for an address that cannot be used."""
-    async with open_listeners(addresses, serving_limits(config), SystemClock()), open_operators_listener(config):
+    limits = serving_limits(config)
+    async with open_listeners(addresses, limits, SystemClock()), open_operators_listener(config, passed):
         pass
 
 
@@ -132,7 +134,6 @@ async def open_app(
     config: Config, data_dir: Path, opened: Opened, url: str, certificate_expires: float | None = None
 ) -> AsyncIterator[tuple[Assembly, App]]:
     """Run a node, and make the ASGI application over it. For `url` see `open_node`."""
-    allow_open_files(config.http.connections)
     async with open_node(config, data_dir, opened, url) as node:
         _freeze_garbage_collector()
         node.metrics.observe_machine(None if config.database.url else data_dir, certificate_expires)

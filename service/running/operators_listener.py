@@ -6,21 +6,20 @@ from dataclasses import replace
 
 from actors.clock import SystemClock
 from service.config.model import Config
-from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.observability.operators_app import MOST_CONNECTIONS
-from service.running.foundation import address_of
 from service.running.limits import serving_limits
+from service.running.service_manager import PassedSockets
 
 
 @asynccontextmanager
-async def open_operators_listener(config: Config) -> AsyncIterator[Server | None]:
+async def open_operators_listener(config: Config, passed: PassedSockets) -> AsyncIterator[Server | None]:
     """Listen on `server.ops_bind`; None if it is empty. Raises `ListenError`."""
     if not config.server.ops_bind:
         yield None
         return
-    address = ListenAddress(*address_of(config.server.ops_bind), setting="server.ops_bind")
+    addresses = passed.addresses("server.ops_bind", config.server.ops_bind)
     limits = replace(serving_limits(config), connections=MOST_CONNECTIONS, connections_per_address=MOST_CONNECTIONS)
-    async with open_listeners([address], limits, SystemClock(), config.server.engine) as server:
+    async with open_listeners(addresses, limits, SystemClock(), config.server.engine) as server:
         yield server

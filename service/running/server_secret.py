@@ -37,16 +37,17 @@ class Secrets:
         """
         path, everywhere = data_dir / "secret", " on all nodes" if config.database.url else ""
         # Asked before the file is read: a process that starts at the same time stores the file, then claims the database.
-        used = await identity.fingerprint() is not None
+        stored = await identity.fingerprint()
         root = config.server.secret.encode() or _stored(path)
-        if root is None and used:
+        if root is None and stored is not None:
             raise ConfigError(
                 f"{path} is missing, and the database is used with it: restore it from a backup, "
                 f"or set server.secret{everywhere}"
             )
         root = root or _created(path)
         fingerprint = derived(root, "fingerprint")
-        if not hmac.compare_digest(await identity.claim(fingerprint), fingerprint):
+        # A database that is used is only read, which a standby allows, too.
+        if not hmac.compare_digest(stored or await identity.claim(fingerprint), fingerprint):
             where = "server.secret" if config.server.secret else f"{path}"
             raise ConfigError(
                 f"this database is used with another server secret than that of {where}: "

@@ -1,14 +1,21 @@
-"""Notifies systemd when the service is ready, reloads and stops, and that it is alive (sd_notify, WatchdogSec)."""
+"""What systemd and this program say to each other: that the service is ready, reloads, stops and is alive (sd_notify,
+WatchdogSec), and the listening sockets that a supervisor keeps open (sd_listen_fds)."""
 
 import logging
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
+from types import MappingProxyType
 from typing import Self
 
 import trio
+
+from service.config.model import Config
+from service.config.process import binds_of
+from service.http.listen_address import ListenAddress, ListenError, copy_of
 
 log = logging.getLogger(__name__)
 
@@ -79,3 +86,73 @@ class ServiceManager:
                 notifying.sendto("\n".join(lines).encode(), address)
             except OSError as error:
                 log.warning("cannot notify the service manager at %s: %s", self._address, error.strerror)
+
+
+FIRST_DESCRIPTOR = 3
+"""Passed sockets have the numbers from here."""
+
+NAMED = {"tls": "tls.bind", "ops": "server.ops_bind"}
+"""The settings whose addresses sockets of these names take. All others take those of `server.bind`."""
+
+
+class PassedSockets:
+    """The listening sockets that the program that started this one keeps open, while this one is restarted."""
+
+    def __init__(self, descriptors: Mapping[str, Sequence[int]] = MappingProxyType({})) -> None:
+        """`descriptors` are by the setting whose addresses they take."""
+        self._descriptors = descriptors
+
+    @classmethod
+    def from_environment(cls, environment: MutableMapping[str, str]) -> Self:
+        """The sockets that `environment` names. Removes its variables, and keeps the sockets from child processes."""
+        pid, count, names = (environment.pop(name, "") for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"))
+        if pid != str(os.getpid()) or not count.isdecimal():
+            return cls()
+        found: dict[str, list[int]] = {}
+        for number, name in zip_longest(range(int(count)), names.split(":")[: int(count)]):
+            descriptor = FIRST_DESCRIPTOR + number
+            os.set_inheritable(descriptor, False)
+            found.setdefault(NAMED.get(name, "server.bind"), []).append(descriptor)
+        return cls(found)
+
+    def applied(self, config: Config) -> Config:
+        """The configuration with the addresses of the sockets in place of its own. Raises `ListenError` for a socket that
+        cannot be used."""
+        for setting, descriptors in self._descriptors.items():
+            section, name = setting.split(".")
+            before = getattr(config, section)
+            if not getattr(before, name):
+                raise ListenError(f"{setting}: a socket for it was passed (LISTEN_FDNAMES), but it is empty: set it")
+            binds = ",".join(_bind_of(setting, each) for each in descriptors)
+            config = config.model_copy(update={section: before.model_copy(update={name: binds})})
+        return config
+
+    def addresses(self, setting: str, binds: str) -> list[ListenAddress]:
+        """The addresses of a setting, with their sockets if some were passed for it."""
+        places = [address_of(bind) for bind in binds_of(binds)]
+        descriptors: Sequence[int | None] = self._descriptors.get(setting) or [None] * len(places)
+        return [
+            ListenAddress(host, port, setting, descriptor=descriptor)
+            for (host, port), descriptor in zip(places, descriptors, strict=True)
+        ]
+
+
+def address_of(bind: str) -> tuple[str, int]:
+    """Host and port of `host:port`, with or without brackets around an IPv6 host."""
+    host, _, port = bind.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _bind_of(setting: str, descriptor: int) -> str:
+    """Where a socket listens, as HOST:PORT. Raises `ListenError` unless it is a listening one of TCP."""
+    try:
+        with copy_of(descriptor) as passed:
+            listens = passed.type == socket.SOCK_STREAM and passed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+            if not listens or passed.family not in (socket.AF_INET, socket.AF_INET6):
+                raise ListenError(f"{setting}: descriptor {descriptor} (LISTEN_FDS) is not a listening socket of TCP")
+            host, port = passed.getsockname()[:2]
+    except OSError as error:
+        raise ListenError(
+            f"{setting}: descriptor {descriptor} (LISTEN_FDS) is not a socket: {error.strerror}"
+        ) from None
+    return f"[{host}]:{port}" if passed.family == socket.AF_INET6 else f"{host}:{port}"

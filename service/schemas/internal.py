@@ -122,6 +122,12 @@ class SponsorOverview(BaseModel):
     spent: list[Spent]
 
 
+class BookingCount(BaseModel):
+    """The number of an account's bookings, null if there are too many to count."""
+
+    bookings: int | None
+
+
 class BookingStep(BaseModel):
     """Something that happened to a booking or to its campaign: the action of its audit record, at epoch milliseconds."""
 

@@ -16,21 +16,23 @@ def filled(model: type[M], *rows: object, **given: Any) -> M:
 
     Raises `AttributeError` for a field that is neither given nor in a row.
     """
-    values = {name: given[name] if name in given else value_of(name, rows)[1] for name in model.model_fields}
+    kinds = tuple(map(type, rows))
+    values = {name: given[name] if name in given else read(name, rows, kinds) for name in model.model_fields}
     return model(**{name: value.value if isinstance(value, Enum) else value for name, value in values.items()})
 
 
-def value_of(field: str, rows: Sequence[object]) -> tuple[str, Any]:
-    """The name and the value of a field in the first row that has it."""
-    for row in rows:
-        for name in _names(field):
-            if hasattr(row, name):
-                return name, getattr(row, name)
-    raise AttributeError(f"no row has {field}")
+def read(field: str, rows: Sequence[object], kinds: tuple[type, ...]) -> Any:
+    """The value of a field in the first row that has it. `kinds` are the types of the rows."""
+    place, name = source_of(field, kinds)
+    return getattr(rows[place], name)
 
 
 @cache
-def _names(field: str) -> tuple[str, str]:
-    """The names that a field can have in a row: its own, and that of a time."""
+def source_of(field: str, kinds: tuple[type, ...]) -> tuple[int, str]:
+    """Which of several rows has a field first, and its name there. Raises `AttributeError` if none has it."""
     name = re.sub("([A-Z])", r"_\1", field).lower()
-    return name, f"{name.removesuffix('_at')}_ms"
+    for place, kind in enumerate(kinds):
+        for each in (name, f"{name.removesuffix('_at')}_ms"):
+            if hasattr(kind, each) or each in getattr(kind, "__annotations__", ()):
+                return place, each
+    raise AttributeError(f"no row has {field}")

@@ -106,7 +106,7 @@ class WebhookDelivery(BaseModel):
     nextAttemptAt: Milliseconds | None = optional("Epoch milliseconds; only while an attempt is due later")
     endedAt: Milliseconds | None = optional("Epoch milliseconds of the delivery, or when it was given up")
     responseStatus: Count | None = optional("HTTP status of the last attempt")
-    error: str | None = optional("Why the last attempt failed")
+    error: str | None = optional("Why the last attempt failed; `no HTTP response` if no response came that is HTTP")
 
     @classmethod
     def of(cls, delivery: DeliveryRow | NewDelivery) -> Self:

@@ -292,7 +292,9 @@ class Placements(SnapshotFollower):
         try:
             reach = await self._store.reach(now_ms, self._mode)
         except StorageUnavailable as error:
-            self._log.warning("the rate card keeps its sums of past bookings: %s", error)
+            self._log.warning(
+                "the rate card shows older sums of past bookings, because new ones cannot be read: %s", error
+            )
             return
         self._reach, self._reach_ms = {each.slot_id: each for each in reach}, now_ms
 

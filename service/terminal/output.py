@@ -129,6 +129,14 @@ def are_text(arguments: Iterable[str]) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for argument in arguments for letter in argument)
 
 
+def confirm(question: str) -> bool | None:
+    """Ask a question on standard error; returns whether the answer is yes. None if no person can answer."""
+    if not sys.stdin.isatty():
+        return None
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def duration(seconds: int) -> str:
     """`22 minutes` under an hour, `5 h 12 min` under two days, else `6 days 23 h`. Parts of the last unit are left out."""
     if seconds < HOUR:

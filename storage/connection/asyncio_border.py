@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 STATEMENTS = 512
 """Prepared statements that a connection keeps: more than the service has."""
 
+BACKEND = "select pg_backend_pid()"
+
 
 def open_loop() -> AbstractAsyncContextManager[asyncio.AbstractEventLoop]:
     """An asyncio loop for the life of the block; tasks started inside the block may cross to it."""
@@ -70,8 +72,37 @@ async def cross(run: Callable[[], Awaitable[T]], seconds: float, overdue: Callab
     return result
 
 
-async def connect(arguments: Mapping[str, Any], seconds: float, settings: Mapping[str, str]) -> Any:
-    """Open a connection with these server settings, even when cancelled. Raises `StorageUnavailable` on any failure."""
+class Session(asyncpg.Connection):  # type: ignore[misc]  # the library is not typed
+    """A connection, and the process of the server behind it. Behind a pooler, the driver knows the pooler's."""
+
+    __slots__ = ("backend",)
+    backend: int
+
+
+async def connect(
+    arguments: Mapping[str, Any], seconds: float, settings: Mapping[str, str], *, application: str, place: str
+) -> Any:
+    """Open a connection to `place`, even when cancelled. Raises `StorageUnavailable` on any failure.
+
+    The server's `settings` are set on the open connection: poolers refuse most of them where the driver would send them.
+    """
+    connection = await _open(arguments, seconds, application, place)
+    set_all = "; ".join(f"set {name} = '{value}'" for name, value in settings.items())
+
+    async def set_up() -> int:
+        # One message, and so one round trip. No statement of it takes a snapshot, which some servers would refuse before.
+        await connection.execute(set_all)
+        return int(await connection.fetchval(BACKEND))
+
+    try:
+        connection.backend = await cross(set_up, seconds, connection.terminate)
+    except Exception as error:
+        connection.terminate()
+        raise StorageUnavailable(reason_of(error, place=place)) from error
+    return connection
+
+
+async def _open(arguments: Mapping[str, Any], seconds: float, application: str, place: str) -> Any:
     open_connection = trio_asyncio.aio_as_trio(asyncpg.connect)
     try:
         with trio.CancelScope(shield=True):
@@ -81,7 +112,8 @@ async def connect(arguments: Mapping[str, Any], seconds: float, settings: Mappin
                 statement_cache_size=STATEMENTS,
                 # By default the driver drops statements after 5 minutes, and closes all dropped ones before the next new one.
                 max_cached_statement_lifetime=0,
-                server_settings=dict(settings),
+                server_settings={"application_name": application},
+                connection_class=Session,
             )
     except ValueError:
         # From None and without the message: it may quote the part of the URL that holds the password.
@@ -89,4 +121,4 @@ async def connect(arguments: Mapping[str, Any], seconds: float, settings: Mappin
             "its URL cannot be parsed; percent-encode /, :, @, ? and # in the user name and the password"
         ) from None
     except Exception as error:
-        raise StorageUnavailable(reason_of(error, connect_seconds=seconds)) from error
+        raise StorageUnavailable(reason_of(error, place=place, connect_seconds=seconds)) from error

@@ -4,9 +4,12 @@
 nothing was written, try later. Any other error is a bug and stays as it is.
 """
 
+import os
+import ssl
 from socket import gaierror
 from typing import Any
 
+import trio
 from asyncpg import exceptions as pg
 
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
@@ -45,6 +48,9 @@ UNAVAILABLE = (
     pg.PostgresSystemError,
     # A newer release has changed a table meanwhile, twice within one statement. The driver has forgotten the old plan.
     pg.InvalidCachedStatementError,
+    # A pooler has given the connection's server to another client.
+    pg.InvalidSQLStatementNameError,
+    pg.DuplicatePreparedStatementError,
 )
 
 
@@ -59,7 +65,7 @@ def translated(error: BaseException, *, sent_commit: bool, distributed: bool = F
     if distributed and isinstance(error, PASSING):
         return (OutcomeUnknown if sent_commit else StorageUnavailable)(reason_of(error))
     if sent_commit and isinstance(error, LOST):
-        return OutcomeUnknown(f"the connection broke during the commit: {error!r}")
+        return OutcomeUnknown(f"a commit got no answer: {reason_of(error)}")
     if isinstance(error, CONTENDED):
         return Contended(str(error))
     if isinstance(error, UNAVAILABLE):
@@ -67,23 +73,61 @@ def translated(error: BaseException, *, sent_commit: bool, distributed: bool = F
     return error
 
 
-def reason_of(error: BaseException, *, connect_seconds: float | None = None) -> str:
-    """Why the database failed, in words for an operator: Postgres's own sentence, or what is wrong with the connection.
-    `connect_seconds` bounded a connection that was being made."""
+POOLED = (
+    "it is behind a pooler that gives one connection to several clients, such as PgBouncer with pool_mode = transaction or "
+    "statement: set pool_mode = session"
+)
+"""Why a server cannot be used whose connections change between two transactions."""
+
+READ_ONLY = "it is read-only"
+BROKE = "the connection to the database broke"
+
+
+def reason_of(error: BaseException, *, place: str = "the server", connect_seconds: float | None = None) -> str:
+    """Why the database failed, in words for an operator: Postgres's own sentence, or what is wrong with the connection to
+    `place`. `connect_seconds` bounded a connection that was being made. Names no class and quotes no text of the driver."""
     match error:
-        case pg.InsufficientPrivilegeError() if "schema public" in str(error):
-            return f"{error}: grant create on schema public to the role of database.url"
-        case pg.PostgresError():
-            return str(error)
+        case pg.TargetServerAttributeNotMatched():
+            return f"no server at {place} is a primary, which accepts writes"
+        case pg.InvalidSQLStatementNameError() | pg.DuplicatePreparedStatementError():
+            return POOLED
+        case pg.DiskFullError():
+            return f"the database server has no room to write; make room on its disk ({_words(error)})"
+        case pg.InsufficientPrivilegeError():
+            return f"the role of the service lacks a right ({_words(error)}); see docs/installing.md"
+        case pg.PostgresError() if not isinstance(error, pg.PostgresConnectionError):
+            return _words(error)
+        case pg.InterfaceError() if connect_seconds is not None:
+            return f"{place} is a server that the driver cannot use ({_words(error)})"
+        case TimeoutError() | trio.TooSlowError():
+            bound = "in time" if connect_seconds is None else f"within {connect_seconds:g} s"
+            return f"{place} does not answer {bound}"
+        case ConnectionError() if "rejected SSL upgrade" in str(error):  # the driver's words, in no other language
+            return f"{place} is not a Postgres server, or refuses TLS"
+        case ssl.SSLError():
+            why = getattr(error, "verify_message", None) or getattr(error, "reason", None) or "no reason given"
+            return f"TLS with {place} fails ({why})"
+        case OSError() if connect_seconds is not None:
+            return _unreachable(error, place)
+        case pg.PostgresConnectionError() | pg.InterfaceError() | pg.InternalClientError() | OSError():
+            return BROKE
+    return f"the database failed unexpectedly ({_words(error) or 'no reason given'})"
+
+
+def _unreachable(error: OSError, place: str) -> str:
+    match error:
         case gaierror():
-            return "the host name cannot be resolved"
-        case TimeoutError() if connect_seconds is not None:
-            return f"it does not answer within {connect_seconds:g} s"
+            return f"the host name of {place} cannot be resolved"
         case ConnectionRefusedError() | FileNotFoundError():
-            return "no server listens there"
-        case ConnectionError() if "rejected SSL upgrade" in str(error):
-            return "it is not a Postgres server, or refuses TLS"
-    return f"{type(error).__name__}: {error}"
+            return f"no server listens at {place}"
+        case ConnectionError():
+            return f"{place} closes the connection"
+    # A host with several addresses fails without a number.
+    return f"{place} cannot be reached" + (f" ({os.strerror(error.errno).lower()})" if error.errno else "")
+
+
+def _words(error: BaseException) -> str:
+    return " ".join(str(error).split())
 
 
 def is_wrong_user(error: BaseException) -> bool:
@@ -91,9 +135,18 @@ def is_wrong_user(error: BaseException) -> bool:
     return isinstance(error.__cause__, pg.InvalidAuthorizationSpecificationError)
 
 
-def is_full_disk(error: BaseException) -> bool:
-    """Whether a translated error means that the server has no room left for a write."""
-    return isinstance(error.__cause__, pg.DiskFullError)
+def refusal_of(error: BaseException) -> str | None:
+    """Why the server refuses writes, if a translated error says so and the server answers otherwise."""
+    match error.__cause__:
+        case pg.DiskFullError():
+            return "its disk is full"
+        case pg.PostgresIOError():
+            return "its disk fails"
+        case pg.InsufficientPrivilegeError():
+            return "the role of the service lacks a right; doctor lists it"
+        case pg.ReadOnlySQLTransactionError():
+            return READ_ONLY
+    return None
 
 
 def is_lock_timeout(error: BaseException) -> bool:

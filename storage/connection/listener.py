@@ -39,7 +39,10 @@ class Listener:
                     await subscription.check()
             except StorageUnavailable as error:
                 if not warned:
-                    log.warning("LISTEN connection lost, retrying: %s", error)
+                    log.warning(
+                        "the connection for notifications is lost and made anew; changes are noticed later meanwhile: %s",
+                        error,
+                    )
                 warned = True
             finally:
                 subscription.end()

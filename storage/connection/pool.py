@@ -17,9 +17,11 @@ import trio
 from actors.kernel.mailbox import Reply
 from actors.kernel.supervision import background_nursery
 from actors.stores import PoolStatistics
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from actors.values import Contended, OutcomeUnknown, StorageUnavailable, WritesRefused
 from storage.connection import asyncio_border
-from storage.connection.error_translation import error_of, is_full_disk, translated
+from storage.connection.asyncio_border import BACKEND
+from storage.connection.error_translation import BROKE, POOLED, READ_ONLY, error_of, reason_of, refusal_of, translated
+from storage.connection.lost_connections import PROBE_SECONDS, LostConnections
 from storage.connection.target import Target
 
 T = TypeVar("T")
@@ -30,7 +32,8 @@ Work = Callable[[Any], Awaitable[T]]
 
 log = logging.getLogger(__name__)
 
-FULL_SECONDS = 5.0
+REFUSED_SECONDS = 5.0
+"""How long a write that the server refused counts, although others may succeed: on a full disk, small updates do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class PoolLimits:
     connections: int = 8
     waiters: int = 64
     wait_seconds: float = 2.0
-    connect_seconds: float = 3.0
+    connect_seconds: float = 2.0
     statement_seconds: float = 4.0
     lock_seconds: float = 2.0
     command_seconds: float = 6.0
@@ -62,8 +65,8 @@ KEEPALIVE_SECONDS = 10
 
 
 def connections_of(limits: PoolLimits) -> int:
-    """The maximum number of connections of one node: its pool's, plus the listener's."""
-    return limits.connections + 1
+    """The maximum number of connections of one node: its pool's, the listener's, and that which asks for lost ones."""
+    return limits.connections + 2
 
 
 @dataclass(eq=False, slots=True)
@@ -77,11 +80,15 @@ class Database:
     _counts: PoolStatistics = field(default_factory=PoolStatistics)
     _idle: list[Any] = field(default_factory=list)
     _slots: trio.CapacityLimiter = field(init=False)
-    _full_at: float = -inf
-    """When the server last had no room for a write."""
+    _refusal: tuple[float, str] = (-inf, "")
+    """Until when the last write that the server refused counts, and why it did."""
+
+    _lost: LostConnections = field(init=False)
 
     def __post_init__(self) -> None:
         self._slots = trio.CapacityLimiter(self.limits.connections)
+        hasty = replace(self.limits, connect_seconds=PROBE_SECONDS)
+        self._lost = LostConnections(partial(connect, self.target, hasty), self._give_up)
 
     async def transact(self, work: Work[T], *, seconds: float | None = None) -> T:
         """Run `work(connection)` in one read-write transaction and commit it; `seconds` overrides `command_seconds`.
@@ -125,24 +132,30 @@ class Database:
         return await self.read(lambda connection: connection.fetchval(statement, *values))
 
     async def ping(self) -> None:
-        """Raise `StorageUnavailable` unless the database answers and accepts writes. On a full disk small updates still
-        succeed, so a write that found no room counts for `FULL_SECONDS`."""
-        if trio.current_time() < self._full_at + FULL_SECONDS:
-            raise StorageUnavailable("the disk of the database is full")
+        """Raise `StorageUnavailable` unless the database answers, `WritesRefused` unless it accepts writes. A write that it
+        refused counts for `REFUSED_SECONDS`."""
+        until, why = self._refusal
+        if trio.current_time() < until:
+            raise WritesRefused(why)
 
         async def work(connection: Connection) -> None:
             if await connection.fetchval(
                 "select pg_is_in_recovery() or current_setting('transaction_read_only')::bool"
             ):
-                raise StorageUnavailable("the database is read-only")
+                raise WritesRefused(READ_ONLY)
 
         await self.read(work)
 
     def separate_pool(self, target: Target, limits: PoolLimits) -> "Database":
         """Another bounded set of connections, for the life of this one."""
         one = Database(target, limits, self._reads, self._closing)
-        self._closing.callback(one._terminate_all)
+        one.begin()
         return one
+
+    def begin(self) -> None:
+        """Watch the connections, and end them with the database."""
+        self._reads.run_meanwhile(self._lost.watch)
+        self._closing.callback(self._terminate_all)
 
     def statistics(self) -> PoolStatistics:
         slots = self._slots.statistics()
@@ -162,11 +175,8 @@ class Database:
             self._counts.transactions += 1
             connection = await self._checked_out()
 
-            def overdue() -> None:
-                connection.terminate()
-                self._terminate_all()
-
-            return await asyncio_border.cross(partial(run, connection), seconds, overdue)
+            with self._lost.using(connection):
+                return await asyncio_border.cross(partial(run, connection), seconds, partial(self._give_up, connection))
         except Contended:
             self._counts.contended += 1
             raise
@@ -175,8 +185,10 @@ class Database:
             raise
         except StorageUnavailable as error:
             self._counts.unavailable += 1
-            if is_full_disk(error):
-                self._full_at = trio.current_time()
+            if (why := refusal_of(error)) is not None:
+                # Each ping asks whether its own connection is read-only; others may be.
+                seconds = REFUSED_SECONDS / 5 if why == READ_ONLY else REFUSED_SECONDS
+                self._refusal = (trio.current_time() + seconds, why)
             raise
         finally:
             self._slots.release()
@@ -242,12 +254,18 @@ class Database:
         while self._idle:
             self._discard(self._idle.pop())
 
+    def _give_up(self, connection: Any) -> None:
+        """Let what waits on a connection fail. The idle ones have probably lost their server, too."""
+        connection.terminate()
+        self._terminate_all()
+
     def on_loop_error(self, loop: Any, context: dict[str, Any]) -> None:
         """Log and count an asyncio error that no task awaited. Unhandled, it would end the process."""
         self._counts.loop_errors += 1
-        log.warning(
-            "unhandled error in the database event loop: %s: %r", context.get("message"), context.get("exception")
-        )
+        error = context.get("exception")
+        reason = BROKE if error is None else reason_of(error)
+        log.warning("a connection to %s failed outside a statement: %s", self.target.place, reason)
+        log.debug("the failure", exc_info=error)
 
 
 class Store:
@@ -264,7 +282,8 @@ class Store:
 async def connect(target: Target, limits: PoolLimits) -> Any:
     """Open a connection with this service's time limits, even when cancelled. Raises `StorageUnavailable` on any failure."""
     settings = {
-        "application_name": target.application,
+        # What the rules of the stores are made for. A standby also refuses to serialize.
+        "default_transaction_isolation": "read committed",
         "timezone": "UTC",
         "jit": "off",
         "statement_timeout": _milliseconds(limits.statement_seconds),
@@ -279,7 +298,35 @@ async def connect(target: Target, limits: PoolLimits) -> Any:
     }
     if target.distributed:
         settings |= HIDE_NO_SHARDS
-    return await asyncio_border.connect(target.arguments(), limits.connect_seconds, settings)
+    if target.reads_only:
+        settings |= {"default_transaction_read_only": "on"}
+    return await _connect(target, limits, settings)
+
+
+async def _connect(target: Target, limits: PoolLimits, settings: Mapping[str, str]) -> Any:
+    return await asyncio_border.connect(
+        target.arguments(), limits.connect_seconds, settings, application=target.application, place=target.place
+    )
+
+
+async def check_sessions(target: Target, limits: PoolLimits) -> None:
+    """Raises `StorageUnavailable` if a pooler gives one connection of the server to several clients: locks, notifications,
+    prepared statements and settings need one of their own."""
+    only = {"default_transaction_isolation": "read committed"}  # the others would stay on a shared connection
+    with ExitStack() as closing:
+        sessions = []
+        for _ in range(2):
+            sessions.append(await _connect(target, limits, only))
+            closing.callback(sessions[-1].terminate)
+        for each in sessions:
+            try:
+                now = await asyncio_border.cross(
+                    partial(each.fetchval, BACKEND), limits.command_seconds, each.terminate
+                )
+            except Exception as error:
+                raise translated(error, sent_commit=False) from error
+            if now != each.backend or sessions[0].backend == sessions[1].backend:
+                raise StorageUnavailable(POOLED)
 
 
 @asynccontextmanager
@@ -291,7 +338,7 @@ async def open_database(target: Target, limits: PoolLimits | None = None) -> Asy
             async with background_nursery() as nursery:
                 database = Database(target, limits or PoolLimits(), DetachedReads(nursery), closing)
                 loop.set_exception_handler(database.on_loop_error)
-                closing.callback(database._terminate_all)
+                database.begin()
                 yield database
 
 
@@ -304,6 +351,10 @@ class DetachedReads:
 
     def __init__(self, nursery: trio.Nursery) -> None:
         self._nursery = nursery
+
+    def run_meanwhile(self, work: Callable[[], Awaitable[object]]) -> None:
+        """Run `work` until the database closes."""
+        self._nursery.start_soon(work)
 
     async def run(self, read: Callable[[], Awaitable[T]]) -> T:
         """Return or raise what `read` does. If the caller is cancelled, its shielded part goes on in the background."""

@@ -41,7 +41,7 @@ os.execv(command[0], command)
 WATCH_SECONDS = 0.2
 REAP_SECONDS = 1.0
 """Time for a killed child to end. One that waits for a disk that hangs ends when the disk answers."""
-FULL_DISK_ADVICE = "the disk is full: make room on it"
+FULL_DISK_ADVICE = "the file system of the data directory, or /dev/shm, is full: make room on it"
 
 
 class EmbeddedError(Exception):

@@ -1,8 +1,9 @@
 """The device store over Postgres."""
 
-from actors.devices.messages import Device, Guesses, Status
+from actors.devices.messages import WITH_KEY, Device, Guesses
 from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
+from actors.times import DAY_MS, day_of
 from actors.values import Account, BatchId
 from storage.connection.pool import Connection, Store
 from storage.postgres.keys import SQL as KEYS
@@ -31,7 +32,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
         SQL.lock_devices, *map(list, (lock_set.code_hashes, lock_set.user_codes, lock_set.approved_of))
     ):
         snapshot.devices[row["id"]] = record_of(Device, row)
-    approved = (device for device in snapshot.devices.values() if device.status is Status.APPROVED)
+    approved = (device for device in snapshot.devices.values() if device.status in WITH_KEY)
     emails = {*lock_set.emails, *(device.email for device in approved)}
     if emails:
         for row in await connection.fetch(KEYS.lock_accounts, sorted(filter(None, emails))):
@@ -44,9 +45,10 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     if snapshot.accounts:
         tenant_ids = sorted(account.tenant_id for account in snapshot.accounts.values())
         await connection.fetch(QUOTA.lock, tenant_ids)
-        for row in await connection.fetch(KEYS.count_live, tenant_ids, now_ms):
+        for row in await connection.fetch(KEYS.count_live, tenant_ids, now_ms, day_of(now_ms) * DAY_MS):
             if not row["scoped"]:
                 snapshot.live_keys[row["tenant_id"]] = row["live"]
+                snapshot.made_today[row["tenant_id"]] = row["made"]
     return snapshot
 
 

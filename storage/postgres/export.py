@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from actors.accounts.messages import Exported
 from actors.accounts.store import EXPORTED, SECRET
 from actors.values import Account
-from storage.connection.pool import Database
+from storage.connection.pool import Database, Row
 
 KEYS = "select id from api_keys where tenant_id = (select tenant_id from person)"
 SESSIONS = "select id from sessions where email = (select email from person)"
@@ -16,12 +16,12 @@ CAMPAIGNS = "select id from campaigns where tenant_id = (select tenant_id from p
 SPONSORS = "select id from sponsors where tenant_id = (select tenant_id from person)"
 DELIVERED = (
     "(select booking_id, day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks from deliveries "
-    f"where booking_id in ({BOOKINGS}) group by booking_id, day)"
+    "where booking_id = any ($5::text[]) group by booking_id, day)"
 )
 WEBHOOKS = "select id from webhooks where tenant_id = (select tenant_id from person)"
 BY_SITE = (
     "(select booking_id, day, site, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks "
-    f"from site_deliveries where booking_id in ({BOOKINGS}) group by booking_id, day, site)"
+    "from site_deliveries where booking_id = any ($5::text[]) group by booking_id, day, site)"
 )
 PERSON = "select email from person union all select tenant_id from person"
 
@@ -86,10 +86,32 @@ SOURCES: Mapping[str, Source] = {
     ),
 }
 
+BY_BOOKINGS = ("delivery_days", "event_site_counts")
+"""Tables with many rows for each booking, whose places begin with it. They are read for some bookings after others."""
+
+NEXT_BOOKINGS = 'select id from bookings where tenant_id = $1 and id collate "C" > $2 order by id collate "C" limit $3'
+SOME = 200
+"""Bookings whose rows are read at a time."""
+
 STATEMENTS = {table: SOURCES[table].statement(table) for table in EXPORTED}
 
 
 async def export(database: Database, account: Account, table: str, after: str, limit: int) -> Sequence[Exported]:
     """Rows of one table, as `AccountStore.export` says."""
-    rows = await database.fetch(STATEMENTS[table], account.tenant_id, account.email, after, limit)
+    statement, of_account = STATEMENTS[table], (account.tenant_id, account.email, after)
+    if table not in BY_BOOKINGS:
+        return _exported(await database.fetch(statement, *of_account, limit))
+    found: list[Exported] = []
+    ids, more = [after.partition(" ")[0]], True
+    while more and len(found) < limit:
+        following = await database.fetch(NEXT_BOOKINGS, account.tenant_id, ids[-1], SOME)
+        more = len(following) == SOME
+        ids += [row["id"] for row in following]
+        found += _exported(await database.fetch(statement, *of_account, limit - len(found), ids))
+        ids = ids[-1:]
+        of_account = (account.tenant_id, account.email, f"{ids[0]} ~")
+    return found
+
+
+def _exported(rows: Sequence[Row]) -> list[Exported]:
     return [Exported(row["place"], json.loads(row["row"])) for row in rows]

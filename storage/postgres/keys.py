@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from actors.keys.messages import Claim, Key, Resolved
+from actors.keys.messages import MOST_SIBLINGS, Claim, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
-from actors.keys.store import Decide
+from actors.keys.store import ENDED_LISTED, Decide
 from actors.keys.validity import CLOCKS_DIFFER_MS
+from actors.times import DAY_MS, day_of
 from actors.values import Account, BatchId, Tenant, Tier
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.ledger import SQL as LEDGER
@@ -28,13 +29,15 @@ class PostgresKeys(Store):
         )
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
-        return {row["hash"]: _resolved(row) for row in await self._database.fetch(SQL.resolve, list(hashes))}
+        rows = await self._database.fetch(SQL.resolve, list(hashes), MOST_SIBLINGS)
+        return {row["hash"]: _resolved(row) for row in rows}
 
     async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:
         return [_resolved(row) for row in await self._database.fetch(SQL.resolve_prefix, prefix)]
 
     async def live_keys(self, tenant_id: str, now_ms: int) -> Sequence[Key]:
-        return [record_of(Key, row) for row in await self._database.fetch(SQL.live_keys, tenant_id, now_ms)]
+        rows = await self._database.fetch(SQL.live_keys, tenant_id, now_ms, ENDED_LISTED)
+        return [record_of(Key, row) for row in rows]
 
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
         return [(row["id"], row["email"]) for row in await self._database.fetch(SQL.ending_keys, now_ms, limit)]
@@ -81,28 +84,30 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
         ordered = sorted(tenant_ids)
         for row in await connection.fetch(QUOTA.lock, ordered):
             snapshot.tenants[row["id"]] = record_of(Tenant, row)
-        for row in await connection.fetch(SQL.count_live, ordered, now_ms):
+        for row in await connection.fetch(SQL.count_live, ordered, now_ms, day_of(now_ms) * DAY_MS):
             place = (row["tenant_id"], row["scoped"])
             snapshot.live_keys[place], snapshot.keys_in_grace[place] = row["live"], row["in_grace"]
+            if not row["scoped"]:
+                snapshot.made_today[row["tenant_id"]] = row["made"]
     return snapshot
 
 
 async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapshot, now_ms: int) -> None:
-    """Lock the named keys and those of claims, then the keys of owners, then the keys that others granted."""
-
-    def add_keys(rows: Sequence[Row]) -> None:
-        snapshot.keys.update((row["id"], record_of(Key, row)) for row in rows)
-
-    key_ids = {*lock_set.key_ids, *lock_set.families, *(claim.key_id for claim in snapshot.claims.values())}
-    if key_ids:
-        add_keys(await connection.fetch(SQL.lock_keys, sorted(key_ids)))
-    owners = sorted(snapshot.accounts[email].tenant_id for email in lock_set.owners if email in snapshot.accounts)
-    families = {snapshot.keys[key_id].tenant_id for key_id in lock_set.families if key_id in snapshot.keys}
-    for statement, tenant_ids in ((SQL.lock_keys_of, owners), (SQL.lock_granted, sorted(families))):
-        known = -1
-        while tenant_ids and len(snapshot.keys) > known:
-            known = len(snapshot.keys)
-            add_keys(await connection.fetch(statement, tenant_ids, now_ms - CLOCKS_DIFFER_MS))
+    """Lock the named keys, those of claims, and the live keys of owners and of the tenants of families, in one sorted
+    statement. Repeated while it finds more, because a key that was made while it waited was not found."""
+    wanted = {*lock_set.key_ids, *lock_set.families, *(claim.key_id for claim in snapshot.claims.values())}
+    owners = [snapshot.accounts[email].tenant_id for email in lock_set.owners if email in snapshot.accounts]
+    families = list(lock_set.families)
+    searching = bool(owners or families)
+    while wanted or searching:
+        if searching:
+            rows = await connection.fetch(SQL.live_ids, owners, families, now_ms, now_ms - CLOCKS_DIFFER_MS)
+            wanted |= {row["id"] for row in rows} - snapshot.keys.keys()
+            searching = bool(wanted)
+        if wanted:
+            rows = await connection.fetch(SQL.lock_keys, sorted(wanted))
+            snapshot.keys.update((row["id"], record_of(Key, row)) for row in rows)
+        wanted = set()
 
 
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
@@ -137,4 +142,5 @@ async def _write_tenants(connection: Connection, tenants: Sequence[Tenant]) -> N
 
 
 def _resolved(row: Row) -> Resolved:
-    return Resolved(record_of(Key, row), Tier(row["tier"]), row["email"], row["administers"], row["suspended"])
+    facts = Tier(row["tier"]), row["email"], row["administers"], row["suspended"], tuple(row["siblings"])
+    return Resolved(record_of(Key, row), *facts)

@@ -6,6 +6,7 @@ too, so a node that still takes locks never waits for them. The rows of series o
 revision row, which all nodes update, comes last.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -102,10 +103,9 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
             for row in await connection.fetch(SQL.held_weeks, ordered, places.from_week_ms):
                 snapshot.weeks[row["slot_id"], row["week_ms"]] = row["booking_id"]
     booking_ids = places.booking_ids.union(snapshot.weeks.values())
-    if booking_ids or places.tenant_ids:
-        rows = await connection.fetch(
-            SQL.lock_bookings, sorted(booking_ids), sorted(places.tenant_ids), lock_set.recent_ms
-        )
+    tenant_ids = places.tenant_ids.union(*snapshot.siblings.values())
+    if booking_ids or tenant_ids:
+        rows = await connection.fetch(SQL.lock_bookings, sorted(booking_ids), sorted(tenant_ids), lock_set.recent_ms)
         for row in rows:
             snapshot.bookings[row["id"]] = record_of(Booking, row)
     await _check_new_sponsors(connection, lock_set, snapshot)
@@ -131,16 +131,23 @@ async def _reviews(connection: Connection) -> WaitingReviews:
 
 
 async def _read_names(connection: Connection, lock_set: LockSet, snapshot: Snapshot) -> None:
-    """Lock payments and accounts by name, and read what depends on these locks."""
-    payment_ids, tenant_ids = list(lock_set.payment_ids), list(lock_set.campaigns_of)
+    """Lock payments, accounts and mailboxes by name, and read what depends on these locks."""
+    payment_ids, tenant_ids = list(lock_set.payment_ids), set(lock_set.campaigns_of)
     names = [f"payment {each}" for each in payment_ids] + [f"campaigns {each}" for each in tenant_ids]
-    if names:
-        await connection.execute(SQL.lock_names, names)
+    limited = sorted(tenant_ids.union(tenant_id for tenant_id, _, _ in lock_set.keys))
+    if names or limited:
+        await connection.execute(SQL.lock_names, names, limited)
+    if limited:
+        siblings = defaultdict(set)
+        for row in await connection.fetch(SQL.siblings, limited, lock_set.recent_ms):
+            siblings[row["tenant_id"]].add(row["sibling_id"])
+        snapshot.siblings = {tenant_id: frozenset(others) for tenant_id, others in siblings.items()}
     if payment_ids:
         for row in await connection.fetch(SQL.reports, payment_ids):
             snapshot.reports[row["id"]] = record_of(PaymentReport, row)
     if tenant_ids:
-        for row in await connection.fetch(SQL.campaign_counts, tenant_ids):
+        counted = tenant_ids.union(*(snapshot.siblings.get(tenant_id, ()) for tenant_id in tenant_ids))
+        for row in await connection.fetch(SQL.campaign_counts, sorted(counted)):
             snapshot.campaign_counts[row["tenant_id"]] = CampaignCounts(row["total"], row["pending"])
 
 

@@ -30,4 +30,5 @@ class PostgresSites(Store):
         return [SiteDelivered(**row) for row in await self._database.fetch(SQL.of_booking, booking_id)]
 
     async def between(self, first_day: int, last_day: int) -> Sequence[SiteDelivered]:
-        return [SiteDelivered(**row) for row in await self._database.fetch(SQL.between, first_day, last_day)]
+        samples = [row["number"] for row in await self._database.fetch(SQL.samples)]
+        return [SiteDelivered(**row) for row in await self._database.fetch(SQL.between, first_day, last_day, samples)]

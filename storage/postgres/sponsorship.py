@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import trio
+
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import (
     OPEN,
@@ -16,22 +18,23 @@ from actors.bookings.records import (
 )
 from actors.bookings.reports import LATE_DAYS, MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import (
-    APPROVALS,
     COUNTED,
     HELD,
-    REJECTIONS,
     UNBOOKED,
     Before,
     BookingFilter,
+    BookingTotals,
     ListCounts,
+    MoneyOf,
     MonthRevenue,
     Overview,
     SoldPlacement,
     UnavailableWeek,
     Urgency,
     Waiting,
+    totals_of,
 )
-from actors.times import DAY_MS, WEEK_MS
+from actors.times import DAY_MS, week_of
 from actors.values import AuditRecord
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.accounts import tenants_named
@@ -47,8 +50,16 @@ OVERSIGHT, REPORTS, INVOICES = statements("oversight"), statements("reports"), s
 NEWEST = Before(2**63 - 1, "")
 """A place after every row, so that the first page uses the same statement and plan as the others."""
 
-LONGEST_MS = 52 * WEEK_MS
-"""The longest booking. Those that cover a week begin less than this before it."""
+COVERING = """id = any (array(
+    select covering.id from generate_series(0, 51) as before cross join lateral (
+        select id from bookings where week_start_ms = {} - before * 604800000::bigint and weeks > before offset 0
+    ) as covering
+))"""
+"""Bookings that cover a week: a booking of n weeks begins less than n weeks before it. The longest has 52. `offset 0` makes
+Postgres look into the index for each of these weeks, instead of reading all bookings once."""
+
+SLICE = 40
+"""Bookings that are made of rows at a time, between which other requests go on."""
 
 REQUESTED = "(refund_requested_ms is not null and status = 'paid')"
 HAS_ISSUE = "(payment_issue is not null and payment_issue <> 'dispute_lost' and status in ('paid', 'refunding'))"
@@ -93,6 +104,23 @@ class PostgresSponsorship(Store):
         rows = await self._page(SQL.bookings, SQL.bookings_of, tenant_id, before, limit)
         return await self._with_sums(rows)
 
+    async def present_bookings(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[BookingView]:
+        bounds = (tenant_id, now_ms, limit, week_of(now_ms))
+        return await self._with_sums(await self._database.fetch(SQL.present_bookings_of, *bounds))
+
+    async def past_bookings(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[BookingView]:
+        return await self._with_sums(await self._database.fetch(SQL.past_bookings_of, tenant_id, now_ms, limit))
+
+    async def totals(self, tenant_id: str, most: int) -> BookingTotals:
+        rows = await self._database.fetch(SQL.newest_of, tenant_id, most)
+        counted = await self._database.fetchrow(SQL.delivered_by_all, [row["id"] for row in rows])
+        assert counted is not None
+        money = (MoneyOf(*(row[name] for name in MoneyOf._fields)) for row in rows)
+        return totals_of(money, counted["impressions"], counted["clicks"])
+
+    async def count_bookings(self, tenant_id: str, most: int) -> int:
+        return int(await self._database.fetchval(SQL.count_of, tenant_id, most))
+
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
         row = await self._database.fetchrow(SQL.booking, booking_id, tenant_id)
         return None if row is None else (await self._with_sums([row]))[0]
@@ -111,8 +139,7 @@ class PostgresSponsorship(Store):
     async def deliveries(
         self, tenant_id: str, days: Days, after: Before | None, limit: int
     ) -> Sequence[BookingDelivered]:
-        starts_before_ms, ends_after_ms = (days.last + 1) * DAY_MS, (days.first - LATE_DAYS) * DAY_MS
-        bounds = (*(after or OLDEST), limit, tenant_id, starts_before_ms, ends_after_ms)
+        bounds = (*(after or OLDEST), limit, tenant_id, *_weeks_of(days))
         rows = await self._database.fetch(REPORTS.bookings_delivered, *bounds)
         counted: dict[str, list[DayDelivered]] = {row["id"]: [] for row in rows}
         for row in await self._database.fetch(REPORTS.days_delivered, list(counted), days.first, days.last):
@@ -120,6 +147,11 @@ class PostgresSponsorship(Store):
         return [
             BookingDelivered(record_of(Booking, row), row["campaign_name"], tuple(counted[row["id"]])) for row in rows
         ]
+
+    async def days_run(self, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
+        bounds = (tenant_id, *_weeks_of(days), days.first, min(days.last, today), most)
+        row = await self._database.fetchrow(REPORTS.days_run, *bounds)
+        return (0, 0) if row is None else (row["bookings"], row["days"])
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
         ended = await self._database.fetch(REPORTS.ended, ended_ms, mode, MOST_ENDED)
@@ -198,8 +230,7 @@ class PostgresSponsorship(Store):
         if wanted.status in OPEN:
             conditions.add("hold_ms > {}", now_ms)
         if wanted.week_ms is not None:
-            conditions.add("week_start_ms between {} and {}", wanted.week_ms - LONGEST_MS, wanted.week_ms)
-            conditions.add("week_start_ms + weeks * 604800000::bigint > {}", wanted.week_ms)
+            conditions.add(COVERING, wanted.week_ms)
         if wanted.slot_id is not None:
             conditions.add("slot_id = {}", wanted.slot_id)
         if wanted.sponsor is not None:
@@ -224,9 +255,7 @@ class PostgresSponsorship(Store):
 
     async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:
         place = after or (-1, "")
-        rows = await self._database.fetch(
-            OVERSIGHT.review_queue, now_ms, *place, limit, HELD, UNBOOKED, APPROVALS, REJECTIONS
-        )
+        rows = await self._database.fetch(OVERSIGHT.review_queue, now_ms, *place, limit, HELD, UNBOOKED)
         return [
             Waiting(
                 campaign_view_of(row), row["email"], row["begins_ms"], row["paid"], row["approved"], row["rejected"]
@@ -258,9 +287,20 @@ class PostgresSponsorship(Store):
         ]
 
     async def _with_sums(self, rows: Sequence[Row]) -> list[BookingView]:
+        if not rows:
+            return []
         counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
         sums = {row["booking_id"]: row for row in counts}
-        return [booking_view_of(row, sums.get(row["id"])) for row in rows]
+        views: list[BookingView] = []
+        for first in range(0, len(rows), SLICE):
+            views += [booking_view_of(row, sums.get(row["id"])) for row in rows[first : first + SLICE]]
+            await trio.lowlevel.checkpoint()
+        return views
+
+
+def _weeks_of(days: Days) -> tuple[int, int]:
+    """Before which time runs begin that have counts on these days, and the first of their weeks."""
+    return (days.last + 1) * DAY_MS, week_of((days.first - LATE_DAYS) * DAY_MS)
 
 
 async def _slots(connection: Connection) -> list[Slot]:

@@ -86,10 +86,10 @@ async def write(connection: Connection, statement: str, arrays: list[list[Any]])
 
 def record_of(kind: type[R], row: Row, /, **values: Any) -> R:
     """A dataclass record from the columns of its fields. `values` are used in place of columns."""
-    for name, read in _readers(kind):  # type: ignore[arg-type]  # a class is hashable
-        if name not in values:
-            values[name] = row[name] if read is None else read(row)
-    return kind(**values)
+    readers = _readers(kind)  # type: ignore[arg-type]  # a class is hashable
+    return kind(
+        **{name: row[name] if read is None else read(row) for name, read in readers if name not in values}, **values
+    )
 
 
 @cache
@@ -103,7 +103,9 @@ def _reader(name: str, hint: Any, optional: bool) -> Callable[[Row], Any] | None
         return _read(name, lambda text: hint(**json.loads(text))) if optional else partial(record_of, hint)  # type: ignore[arg-type,operator]
     if get_origin(hint) is tuple:
         return _read(name, lambda words: tuple(map(get_args(hint)[0], words)))
-    return _read(name, hint) if isinstance(hint, type) and issubclass(hint, StrEnum) else None
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return _read(name, {each.value: each for each in hint}.__getitem__)
+    return None
 
 
 def _read(name: str, decode: Callable[[Any], Any]) -> Callable[[Row], Any]:

@@ -43,35 +43,43 @@ insert into administrators (email, granted_ms) select * from unnest($1::text[], 
 select {keys}
 from api_keys where id = any ($1::text[]) order by id for update
 
--- name: lock_granted
--- Lock the keys of these tenants that keys granted, or that keys became by rotating themselves, unless they are revoked or,
--- at $2, rotated and ended. Repeated until no new one appears, because a key that was granted while this waited for a lock is
--- not in its result.
-select {keys}
-from api_keys
-where tenant_id = any ($1::text[]) and (granter_id is not null or origin_id is not null) and revoked_ms is null
-    and (successor_id is null or expires_ms > $2)
-order by id for update
-
--- name: lock_keys_of
--- Lock the keys of tenants, except revoked ones and those that were rotated and have ended at $2: a key that is rotated every
--- hour would leave thousands in a year.
-select {keys}
-from api_keys where tenant_id = any ($1::text[]) and revoked_ms is null and (successor_id is null or expires_ms > $2)
-order by id for update
+-- name: live_ids
+-- The live keys of tenants, those of the keys $2 included, and the last 50 of each that ended after $4: a node whose clock is
+-- behind may still take them. Neither needs a look at others, because a tenant may have any number of ended keys.
+select found.id from (
+    select unnest($1::text[]) union select tenant_id from api_keys where id = any ($2::text[])
+) as owner (id) cross join lateral (
+    select id from api_keys
+    where tenant_id collate "C" = owner.id and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) > $3
+    union all (
+        select id from api_keys
+        where tenant_id collate "C" = owner.id and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) > $4
+            and coalesce(expires_ms, 9223372036854775807) <= $3
+        order by coalesce(expires_ms, 9223372036854775807) desc limit 50
+    )
+) as found
 
 -- name: count_live
--- Live keys of tenants, full and scoped: those that were not rotated, and rotated ones that still work. An approved device
--- that has not fetched its full key yet counts as having one. One statement, so that a device is not missed or counted twice
--- while its key is issued.
+-- Live keys of tenants, full and scoped: those that were not rotated, and rotated ones that still work; and, beside the full
+-- ones, how many keys were made since $3, counted up to 1001. An approved device that has not fetched its full key yet counts
+-- as having one. One statement, so that a device is not missed or counted twice while its key is issued.
 select tenant_id, scoped, coalesce(sum(live) filter (where not rotated), 0)::bigint as live,
-    coalesce(sum(live) filter (where rotated), 0)::bigint as in_grace
+    coalesce(sum(live) filter (where rotated), 0)::bigint as in_grace, sum(made)::bigint as made
 from (
-    select tenant_id, scopes is not null as scoped, successor_id is not null as rotated, count(*) as live from api_keys
-    where tenant_id = any ($1::text[]) and revoked_ms is null and (expires_ms is null or expires_ms > $2) group by 1, 2, 3
+    select tenant_id, scopes is not null as scoped, successor_id is not null as rotated, count(*) as live, 0 as made
+    from api_keys where tenant_id collate "C" = any ($1::text[]) and revoked_ms is null
+        and coalesce(expires_ms, 9223372036854775807) > $2
+    group by 1, 2, 3
     union all
-    select tenant_id, false, false, count(*) from devices join accounts on accounts.email = devices.email
+    select tenant_id, false, false, count(*), 0 from devices join accounts on accounts.email = devices.email
     where tenant_id = any ($1::text[]) and status = 'approved' and expires_ms > $2 group by 1
+    union all
+    select owner.id, false, false, 0, (
+        select count(*) from (
+            select from api_keys where tenant_id = owner.id and created_ms >= $3 order by created_ms desc limit 1001
+        ) as made
+    )
+    from unnest($1::text[]) as owner (id)
 ) as counted group by 1, 2
 
 -- name: merge_days
@@ -99,27 +107,51 @@ on conflict (tenant_id, key_id, day) do update set used = key_usage_days.used + 
 select pg_notify('catalog', topic) from unnest($1::text[]) as topic
 
 -- name: resolve
--- Keys by hash, with the tier of their tenant, the email of its account, and whether that is an administrator or suspended.
+-- Keys by hash, with the tier of their tenant, the email of its account, whether that is an administrator or suspended, and if it
+-- never paid the tenants of the other accounts of its mailbox that never paid either.
 select {keys.keys}, tier, accounts.email, administrators.email is not null as administers,
-    suspended_ms is not null as suspended
+    suspended_ms is not null as suspended, coalesce(siblings, '{}') as siblings
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
+left join lateral (
+    select array_agg(id order by id) as siblings from (
+        select others.id from accounts as other join tenants as others on others.id = other.tenant_id
+        where mailbox_of(other.email) = mailbox_of(accounts.email) and other.email <> accounts.email
+            and tenants.tier = 'claimed' and others.tier = 'claimed'
+            and not exists (
+                select from bookings where tenant_id in (accounts.tenant_id, other.tenant_id) and paid_ms is not null
+            )
+        order by others.month desc, others.month_used desc, others.id limit $2
+    ) as counted
+) as shared on true
 where hash = any ($1::bytea[])
 
 -- name: resolve_prefix
--- Keys by displayed prefix, with the same columns as `resolve`.
+-- Keys by displayed prefix, with the same columns as `resolve`, but for the siblings.
 select {keys.keys}, tier, accounts.email, administrators.email is not null as administers,
-    suspended_ms is not null as suspended
+    suspended_ms is not null as suspended, '{}'::text[] as siblings
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
 where prefix = $1 order by keys.id limit 10
 
 -- name: live_keys
--- Keys of a tenant, newest first, except revoked ones and those that were rotated and have ended at $2. The limit is the
--- maximum number of keys per account.
-select {keys}
-from api_keys where tenant_id = $1 and revoked_ms is null and (successor_id is null or expires_ms > $2)
-order by created_ms desc, id collate "C" desc limit 2000
+-- The live keys of a tenant, newest first, and after them those of the last $3 that ended which were not rotated, the last
+-- first. The limit of the first is the maximum number of live keys per account.
+select {keys} from (
+    (
+        select *, false as ended from api_keys
+        where tenant_id collate "C" = $1 and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) > $2
+        order by created_ms desc, id collate "C" desc limit 2000
+    )
+    union all
+    (
+        select *, true from api_keys
+        where tenant_id collate "C" = $1 and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) <= $2
+        order by coalesce(expires_ms, 9223372036854775807) desc limit $3
+    )
+) as listed
+where not ended or successor_id is null
+order by ended, case when ended then expires_ms else created_ms end desc, id collate "C" desc
 
 -- name: ending_keys
 -- Live keys whose owner is to be mailed now that they end, with the owner's email, longest due first.

@@ -2,10 +2,30 @@
 -- key update`, so that a foreign key to a locked row does not wait.
 
 -- name: lock_names
--- Take one lock for each name until the transaction ends, before any row. A payment that no booking has been paid with,
--- and an account without a sponsor, have no row to lock.
-select pg_advisory_xact_lock(hashtextextended(name, 0))
-from (select name from unnest($1::text[]) as named (name) order by name) as sorted
+-- Take one lock for each name, and for the mailbox of each of these tenants, until the transaction ends, before any row. A
+-- payment that no booking has been paid with, an account without a sponsor, and a mailbox have no row to lock.
+select pg_advisory_xact_lock(hashtextextended(name, 0)) from (
+    select name from unnest($1::text[]) as named (name)
+    union select 'mailbox ' || mailbox_of(email) from accounts where tenant_id = any ($2::text[])
+    order by name
+) as sorted
+
+-- name: siblings
+-- For each of these tenants that never paid, the other accounts of its mailbox that never paid and are among them or have what
+-- a limit counts: an open booking, one created at $2 or later, or a campaign that waits for review.
+select own.tenant_id, other.tenant_id as sibling_id
+from accounts as own join accounts as other on mailbox_of(other.email) = mailbox_of(own.email) and other.email <> own.email
+where own.tenant_id = any ($1::text[])
+    and not exists (select from bookings where tenant_id in (own.tenant_id, other.tenant_id) and paid_ms is not null)
+    and (
+        other.tenant_id = any ($1::text[])
+        or exists (select from bookings where tenant_id = other.tenant_id and status in ('reserved', 'checkout'))
+        or exists (select from bookings where tenant_id = other.tenant_id and created_ms >= $2)
+        or exists (
+            select from campaigns where tenant_id = other.tenant_id
+                and (status = 'pending' or (status in ('approved', 'paused') and pending is not null))
+        )
+    )
 
 -- name: audited
 -- The targets of audit records. Runs first, so that the campaign of a record that is found can be locked.

@@ -21,7 +21,8 @@ select id from bookings where payment_id = $1 and not payment_shared
 
 -- name: review_queue
 -- The campaigns that wait for review, or whose edit does: paid ones by their first week, then held ones, then the others by age. $5 and $6 are
--- added to the time of those that are not paid.
+-- added to the time of those that are not paid. The actions are constants, so that their index serves: a campaign can have
+-- any number of records of edits.
 with waiting as materialized (
     select id, coalesce(submitted_ms, created_ms) as since_ms,
         (select min(week_start_ms) from bookings where campaign_id = campaigns.id and status = 'paid'
@@ -36,9 +37,11 @@ with waiting as materialized (
     from waiting where (coalesce(paid_ms, held_ms + $5, since_ms + $6), id) > ($2, $3) order by urgency, id limit $4
 )
 select campaigns.*, begins_ms, paid, sponsors.name as sponsor_name, accounts.email,
-    (select count(*) from campaigns as own join audit on audit.target_id = own.id and audit.action = any ($7::text[])
+    (select count(*) from campaigns as own join audit on audit.target_id = own.id
+        and action in ('campaign.approved', 'campaign.edit_approved')
         where own.tenant_id = campaigns.tenant_id) as approved,
-    (select count(*) from campaigns as own join audit on audit.target_id = own.id and audit.action = any ($8::text[])
+    (select count(*) from campaigns as own join audit on audit.target_id = own.id
+        and action in ('campaign.rejected', 'campaign.edit_rejected')
         where own.tenant_id = campaigns.tenant_id) as rejected
 from page join campaigns on campaigns.id = page.id
 left join sponsors on sponsors.tenant_id = campaigns.tenant_id
@@ -46,13 +49,10 @@ left join accounts on accounts.tenant_id = campaigns.tenant_id
 order by urgency, campaigns.id
 
 -- name: revenue
--- The payments of real bookings by month (UTC), with what of them was refunded.
-select to_char(to_timestamp(paid_ms / 1000) at time zone 'UTC', 'YYYY-MM') as month,
-    coalesce(paid_currency, currency) as currency, mode,
-    count(*) as payments, sum(coalesce(paid_cents, amount_cents))::bigint as paid_cents,
-    sum(refunded_cents)::bigint as refunded_cents
-from bookings where paid_ms >= $1 and paid_ms < $2 and not demo
-group by 1, 2, 3 order by 1 desc, 2, 3
+-- The payments of real bookings in some months (UTC), with what of them was refunded.
+select month, currency, mode, payments, paid_cents, refunded_cents from revenue_months
+where month >= revenue_month($1) and month < revenue_month($2) and payments > 0
+order by month desc, currency, mode
 
 -- name: booking_counts
 -- The bookings in each state at $1, each counted no further than $2. Holds that have expired count in no state. The states are

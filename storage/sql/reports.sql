@@ -1,12 +1,41 @@
 -- Delivery reports, and what past bookings reached. Counts lie on other servers of a distributed database.
 
 -- name: bookings_delivered
--- A page of one account's bookings that were paid and whose weeks touch a time, oldest first, with the campaign's name.
+-- A page of one account's bookings that were paid, begin before $5 and have weeks from the week $6 on, oldest first, with the
+-- campaign's name. Those of n weeks begin less than n weeks before it.
+with touched as materialized (
+    select id, created_ms from bookings
+    where tenant_id = $4 and paid_ms is not null and week_start_ms < $5 and week_start_ms >= $6
+    union all
+    select longer.id, longer.created_ms from generate_series(1, 51) as before cross join lateral (
+        select id, created_ms from bookings where tenant_id = $4 and paid_ms is not null
+            and week_start_ms = $6 - before * 604800000::bigint and weeks > before offset 0
+    ) as longer
+), page as materialized (
+    select id from touched where (created_ms, id) > ($1, $2) order by created_ms, id limit $3
+)
 select bookings.*, campaigns.name as campaign_name
-from bookings join campaigns on campaigns.id = bookings.campaign_id
-where bookings.tenant_id = $4 and (bookings.created_ms, bookings.id) > ($1, $2) and paid_ms is not null
-    and week_start_ms < $5 and week_start_ms + weeks * 604800000::bigint > $6
-order by bookings.created_ms, bookings.id limit $3
+from page join bookings using (id) join campaigns on campaigns.id = bookings.campaign_id
+order by bookings.created_ms, bookings.id
+
+-- name: days_run
+-- The days of the runs of those bookings from day $4 to the end of day $5, and how many bookings; reads at most $6 of them.
+select count(*) as bookings, coalesce(sum(days), 0)::bigint as days
+from (
+    select greatest(
+        0, least((week_start_ms + weeks * 604800000::bigint) / 86400000, $5 + 1) - greatest(week_start_ms / 86400000, $4)
+    ) as days
+    from (
+        select week_start_ms, weeks from bookings
+        where tenant_id = $1 and paid_ms is not null and week_start_ms < $2 and week_start_ms >= $3
+        union all
+        select longer.week_start_ms, longer.weeks from generate_series(1, 51) as before cross join lateral (
+            select week_start_ms, weeks from bookings where tenant_id = $1 and paid_ms is not null
+                and week_start_ms = $3 - before * 604800000::bigint and weeks > before offset 0
+        ) as longer
+    ) as touched
+    limit $6
+) as runs
 
 -- name: days_delivered
 -- Impressions and clicks of bookings by day, within days.

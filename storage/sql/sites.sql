@@ -28,8 +28,12 @@ select count(*) < $1 from event_sites where not named
 select site, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
 from site_deliveries where booking_id = $1 group by site order by impressions desc, site collate "C"
 
+-- name: samples
+-- The numbers of bookings that are samples.
+select number from event_bookings where id = any (array(select id from bookings where demo))
+
 -- name: between
--- What each website has delivered on some days, of all bookings but samples.
+-- What each website has delivered on some days, of all bookings but these.
 select site, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
-from site_deliveries join bookings on bookings.id = booking_id
-where day between $1 and $2 and not demo group by site order by impressions desc, site collate "C"
+from site_deliveries where day between $1 and $2 and booking <> all ($3::int[])
+group by site order by impressions desc, site collate "C"

@@ -78,6 +78,54 @@ from page join campaigns on campaigns.id = page.campaign_id
 left join sponsors on sponsors.tenant_id = page.tenant_id
 order by page.created_ms desc, page.id desc
 
+-- name: present_bookings_of
+-- One account's bookings that are held at $2, or paid with weeks from the current one, $4, on, earliest week first.
+with page as materialized (
+    select * from bookings where tenant_id = $1 and status in ('reserved', 'checkout') and hold_ms > $2
+    union all
+    select * from bookings where tenant_id = $1 and paid_ms is not null and status = 'paid' and week_start_ms >= $4
+    union all
+    select longer.* from generate_series(1, 51) as before cross join lateral (
+        select * from bookings where tenant_id = $1 and paid_ms is not null and status = 'paid'
+            and week_start_ms = $4 - before * 604800000::bigint and weeks > before offset 0
+    ) as longer
+    order by week_start_ms, created_ms, id limit $3
+)
+select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
+    sponsors.name as sponsor_name
+from page join campaigns on campaigns.id = page.campaign_id
+left join sponsors on sponsors.tenant_id = page.tenant_id
+order by page.week_start_ms, page.created_ms, page.id
+
+-- name: past_bookings_of
+-- One account's bookings that were paid and are not among those, latest week first.
+with page as materialized (
+    select * from bookings where tenant_id = $1 and paid_ms is not null
+        and not (status = 'paid' and week_start_ms + weeks * 604800000::bigint > $2)
+    order by week_start_ms desc, created_ms desc, id desc limit $3
+)
+select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
+    sponsors.name as sponsor_name
+from page join campaigns on campaigns.id = page.campaign_id
+left join sponsors on sponsors.tenant_id = page.tenant_id
+order by page.week_start_ms desc, page.created_ms desc, page.id desc
+
+-- name: newest_of
+-- The money of the newest bookings of one account.
+select id, coalesce(paid_currency, currency) as currency, coalesce(nullif(paid_cents, 0), amount_cents) as paid_cents, refunded_cents,
+    paid_ms
+from bookings where tenant_id = $1
+order by created_ms desc, id desc limit $2
+
+-- name: delivered_by_all
+-- Impressions and clicks of bookings so far, together.
+select coalesce(sum(impressions), 0)::bigint as impressions, coalesce(sum(clicks), 0)::bigint as clicks
+from deliveries where booking_id = any ($1::text[])
+
+-- name: count_of
+-- The number of one account's bookings, no further than $2.
+select count(*) from (select from bookings where tenant_id = $1 limit $2) as counted
+
 -- name: booking
 -- One booking, with the names of campaign and sponsor. With a null tenant, of any account.
 select bookings.*, campaigns.name as campaign_name, campaigns.status as campaign_status,

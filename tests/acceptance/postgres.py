@@ -3,19 +3,26 @@
 import asyncio
 import itertools
 import os
+import shutil
 import signal
 import socket
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import asyncpg
+import trio
 
-from storage.embedded.children import Account, spawn
+from storage.embedded.children import Account, run, server_account, spawn
+from storage.embedded.directories import make_directory
 from tests.acceptance.processes import children_of, is_alive, until
+
+BINARIES = Path("/usr/lib/postgresql/15/bin")
+PASSWORD = "a-password-of-the-database"
 
 _numbers = itertools.count(1)
 
@@ -167,6 +174,39 @@ def started(server: PostgresServer) -> Iterator[PostgresServer]:
         if server.process is not None:
             server.thaw()
         server.stop()
+
+
+@contextmanager
+def ordinary_postgres(place: Path, *options: str) -> Iterator[PostgresServer]:
+    """Postgres 15 on TCP. Its role `catalog` has a password, and owns nothing yet; the tests ask as a superuser."""
+    account = server_account(None)
+    make_directory(place, 0o711)
+    directories = [place / "cluster", place / "run"]
+    for directory in directories:
+        make_directory(directory, 0o700)
+        shutil.chown(directory, account.uid, account.gid)
+    cluster, sockets = directories
+    initdb: list[str | Path] = [
+        BINARIES / "initdb",
+        "-D",
+        cluster,
+        "-U",
+        "boss",
+        "--no-sync",
+        "--auth=trust",
+        "-E",
+        "UTF8",
+    ]
+    trio.run(partial(run, initdb, account))
+    (cluster / "pg_hba.conf").write_text(
+        "local all,replication boss trust\nhost all catalog 127.0.0.1/32 scram-sha-256\n"
+    )
+    port = free_port()
+    server = PostgresServer(BINARIES, account, cluster, sockets, "listen_addresses=127.0.0.1", f"port={port}", *options)
+    server.role, server.port = "boss", port
+    with started(server):
+        server.ask(f"create role catalog login password '{PASSWORD}'", database="postgres")
+        yield server
 
 
 def free_port() -> int:

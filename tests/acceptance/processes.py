@@ -28,6 +28,9 @@ ROOMY: Settings = {
     "mint.per_hour": 100_000,
     "mint.per_hour_total": 100_000,
     "keyless.per_minute": 1_000_000,
+    "placements.per_minute": 1_000_000,
+    "account.changes_per_day": 1_000_000,
+    "keys.per_day": 1_000,
     "claim.starts_per_hour": 10_000,
     "claim.completions_per_hour": 10_000,
     "mail.per_hour_total": 100_000,
@@ -122,6 +125,8 @@ class Service:
         module: str = "service",
         config: Path | None = None,
         home: Path = REPOSITORY,
+        launcher: Sequence[str] = (),
+        pass_fds: Sequence[int] = (),
     ) -> None:
         self.data_dir = data_dir
         self.settings = settings
@@ -132,16 +137,17 @@ class Service:
         options = ["--bind", bind, "--data-dir", str(data_dir), *(["--config", str(config)] if config else [])]
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process: subprocess.Popen[bytes] | Forked
-            if python is None and uid is None and module == "service":
+            if python is None and uid is None and module == "service" and not launcher:
                 self.process = Forked(["serve", *options], environment(settings), out.fileno(), err.fileno())
             else:
                 self.process = subprocess.Popen(
-                    [python or sys.executable, "-m", module, "serve", *options],
+                    [*launcher, python or sys.executable, "-m", module, "serve", *options],
                     cwd=home,
                     env=environment(settings),
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=err,
+                    pass_fds=pass_fds,
                     **as_user(uid),
                 )
         self.url = ""

@@ -10,7 +10,7 @@ import trio
 
 from actors.events.messages import Event, Kind
 from tests.acceptance.clients import Reply, Torn, Unanswered, Wire
-from tests.chaos.history import Answers
+from tests.chaos.history import OTHER, Answers
 from tests.chaos.websites import BATCH, EVENTS, body_of, note_events
 
 SIZES = (1, 1, 20)
@@ -38,7 +38,7 @@ class Campaign:
         relays = [_Relay(self, place) for place in range(len(self.urls))]
         for _ in range(rounds):
             events = [self._event(chance) for _ in range(chance.choice(SIZES))]
-            self.answers.events.update(events)
+            self.answers.events.update(dict.fromkeys(events, OTHER))
             async with trio.open_nursery() as nursery:
                 for relay in relays:
                     nursery.start_soon(relay.tell, events)

@@ -1,8 +1,6 @@
 """The oldest supported Postgres, set up like an operator's: over TCP with a password and an ordinary role."""
 
-import shutil
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,16 +10,11 @@ from asyncpg import ConnectionDoesNotExistError
 from storage.connection.asyncio_border import cross, open_loop
 from storage.connection.pool import Connection, PoolLimits, connect
 from storage.connection.target import Target
-from storage.embedded.children import run, server_account
-from storage.embedded.directories import make_directory
-from tests.acceptance.postgres import PostgresServer, free_port, started
+from tests.acceptance.postgres import BINARIES, PASSWORD, ordinary_postgres
 from tests.acceptance.processes import SECRET, complaint, serving
 from tests.acceptance.processes import run as run_command
 from tests.acceptance.smtp import MailServer, SmtpServer
 from tests.acceptance.story import do_main_job
-
-BINARIES = Path("/usr/lib/postgresql/15/bin")
-PASSWORD = "a-password-of-the-database"
 
 pytestmark = pytest.mark.skipif(not (BINARIES / "postgres").exists(), reason=f"there is no Postgres 15 in {BINARIES}")
 
@@ -29,33 +22,9 @@ pytestmark = pytest.mark.skipif(not (BINARIES / "postgres").exists(), reason=f"t
 @pytest.fixture(scope="module")
 def url(playground: Path) -> Iterator[str]:
     """The URL of a new, empty database."""
-    account, place = server_account(None), playground / "postgres-15"
-    make_directory(place, 0o711)
-    directories = [place / "cluster", place / "run"]
-    for directory in directories:
-        make_directory(directory, 0o700)
-        shutil.chown(directory, account.uid, account.gid)
-    cluster, sockets = directories
-    initdb: list[str | Path] = [
-        BINARIES / "initdb",
-        "-D",
-        cluster,
-        "-U",
-        "boss",
-        "--no-sync",
-        "--auth=trust",
-        "-E",
-        "UTF8",
-    ]
-    trio.run(partial(run, initdb, account))
-    (cluster / "pg_hba.conf").write_text("local all boss trust\nhost all catalog 127.0.0.1/32 scram-sha-256\n")
-    port = free_port()
-    server = PostgresServer(BINARIES, account, cluster, sockets, "listen_addresses=127.0.0.1", f"port={port}")
-    server.role, server.port = "boss", port
-    with started(server):
-        server.ask(f"create role catalog login password '{PASSWORD}'", database="postgres")
+    with ordinary_postgres(playground / "postgres-15") as server:
         server.ask("create database shop owner catalog", database="postgres")
-        yield f"postgresql://catalog:{PASSWORD}@127.0.0.1:{port}/shop"
+        yield f"postgresql://catalog:{PASSWORD}@127.0.0.1:{server.port}/shop"
 
 
 def test_the_main_job_is_done_on_a_postgres_15_over_tcp(url: str, playground: Path, tmp_path: Path) -> None:

@@ -340,10 +340,10 @@ def test_a_database_that_may_lose_what_was_answered_is_refused_unless_that_is_ac
     done = run("doctor", "--data-dir", place / "careless", settings={**accepted, "server.workers": 64})
     assert done.returncode == 2
     assert "PROBLEM: fsync=off: a confirmed write can be lost in a crash" in done.stdout.splitlines()
-    assert "server.workers = 64 nodes use up to 9 each: raise max_connections" in done.stdout
+    assert "server.workers = 64 nodes use up to 10 each: raise max_connections" in done.stdout
 
 
-@pytest.mark.parametrize(("workers", "needed"), [(1, 9), (3, 28)])
+@pytest.mark.parametrize(("workers", "needed"), [(1, 10), (3, 31)])
 def test_the_doctor_counts_the_connections_of_all_workers_and_the_one_of_their_parent(
     workers: int, needed: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

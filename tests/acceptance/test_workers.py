@@ -76,7 +76,7 @@ def test_it_says_once_where_it_listens_and_each_worker_answers_there(service: Se
     until(lambda: service.status("/healthz") == 200 and all(answered(service, number) for number in (1, 2)))
     assert service.log().count(" accepts connections at ") == 1, "one Postgres"
     options = Path(f"/proc/{service.postmaster_pid}/cmdline").read_bytes().decode().split("\0")
-    assert f"max_connections={WORKERS * (CONNECTIONS + 1) + OTHER_CONNECTIONS}" in options, "it has room for all"
+    assert f"max_connections={WORKERS * (CONNECTIONS + 2) + OTHER_CONNECTIONS}" in options, "it has room for all"
     assert " storage.schema " not in "".join(line for line in service.log().splitlines(True) if "worker=" in line)
 
 

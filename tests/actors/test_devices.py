@@ -1,5 +1,7 @@
 """The device authorizer over a store in memory: a whole login, on one node and on two, and what it never stores."""
 
+import trio
+
 from actors.clock import DAY_MS
 from actors.devices.actor import DeviceAuthorizer, RedeemedKey, StartedLogin
 from actors.devices.codes import format_code
@@ -13,7 +15,7 @@ from actors.shared.credentials import DEVICE_CODE, Kind, digest, is_key
 from actors.values import Account, Agent, Code, OutcomeUnknown, Refused, Tenant, Tier
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.tables import Memory
-from tests.fakes import Script, SeededEntropy, TrioClock, after
+from tests.fakes import Script, SeededEntropy, TrioClock, after, now, together
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
 ANN = "ann@example.org"
@@ -30,11 +32,12 @@ def a_memory() -> Memory:
     return memory
 
 
-def a_node(memory: Memory, number: int = 1, *, skew_ms: int = 0) -> DeviceAuthorizer:
+def a_node(memory: Memory, number: int = 1, *, skew_ms: int = 0, secret: bytes = b"server secret") -> DeviceAuthorizer:
     return DeviceAuthorizer(
         MemoryDevices(memory),
         TrioClock(NOON, skew_ms),
         SeededEntropy(number),
+        secret,
         DeviceRules(),
         node=f"node {number}",
         limits=ActorLimits(),
@@ -57,7 +60,7 @@ def word(answer: RedeemedKey | DeviceView | Refused) -> str:
             return "a key"
 
 
-async def test_a_device_is_approved_and_gets_a_full_key_once() -> None:
+async def test_a_device_is_approved_and_gets_one_full_key() -> None:
     memory = a_memory()
     node = a_node(memory)
     async with running([node]):
@@ -72,7 +75,6 @@ async def test_a_device_is_approved_and_gets_a_full_key_once() -> None:
         assert word(await node.decide(typed, PERSON, approve=True)) == "approved"
         handed_out = await node.poll(started.device_code)
         assert isinstance(handed_out, RedeemedKey)
-        assert word(await node.poll(started.device_code)) == "invalid_code"
     assert is_key(handed_out.api_key)
     [key] = memory.keys.values()
     assert (key.hash, key.kind, key.tenant_id) == (digest(handed_out.api_key), Kind.USER, "ten_1")
@@ -81,6 +83,26 @@ async def test_a_device_is_approved_and_gets_a_full_key_once() -> None:
         ("device.approved", "ses_1", "a-request"),
         ("key.issued", "ses_1", "a-request"),
     ]
+
+
+async def test_a_poll_whose_answer_was_lost_gets_the_same_key_from_any_node_for_a_while() -> None:
+    memory = a_memory()
+    node, other, renewed = a_node(memory), a_node(memory, 2), a_node(memory, 3, secret=b"another secret")
+    async with running([node, other, renewed]):
+        started = await begun(node)
+        stranger = await begun(node)
+        await node.decide(started.device.user_code, PERSON, approve=True)
+        lost = await node.poll(started.device_code)
+        again = await other.poll(started.device_code)
+        assert isinstance(lost, RedeemedKey)
+        assert isinstance(again, RedeemedKey)
+        assert (again.api_key, again.key.tenant_id) == (lost.api_key, lost.key.tenant_id)
+        assert word(await node.poll(stranger.device_code)) == "authorization_pending"
+        assert word(await renewed.poll(started.device_code)) == "invalid_code"
+        await trio.sleep(DeviceRules().repeat_ms / 1_000)
+        assert word(await node.poll(started.device_code)) == "invalid_code"
+    assert len(memory.keys) == 1
+    assert [message.template for message in memory.messages.values()] == ["new_key"]
 
 
 async def test_neither_device_code_nor_key_is_stored_or_shown() -> None:
@@ -103,6 +125,18 @@ async def test_a_text_that_is_no_device_code_costs_no_transaction() -> None:
         for text in ("", "dvc_", "sst_" + "a" * 43, "dvc_" + "a" * 42, "dvc_" + "é" * 43):
             assert word(await node.poll(text)) == "invalid_code"
     assert memory.journal == {}
+
+
+async def test_two_nodes_that_are_polled_at_once_make_one_key() -> None:
+    memory = a_memory()
+    nodes = [a_node(memory, number) for number in (1, 2)]
+    async with running(nodes):
+        started = await begun(nodes[0])
+        assert word(await nodes[1].decide(started.device.user_code, PERSON, approve=True)) == "approved"
+        answers = await together(*(now(node.poll, started.device_code) for node in nodes * 5))
+    assert len({each.api_key for each in answers if isinstance(each, RedeemedKey)}) == 1
+    assert [word(each) for each in answers] == ["a key"] * 10
+    assert len(memory.keys) == 1
 
 
 async def test_nodes_whose_clocks_differ_agree_on_what_was_answered() -> None:

@@ -95,7 +95,9 @@ async def test_while_the_store_is_away_the_last_number_holds_for_a_while_and_the
         await trio.sleep(15 * RULES.beat_seconds)
         assert one.age_seconds is not None
         assert one.age_seconds < RULES.beat_seconds
-    assert warnings(caplog) == ["nodes failed, retrying in 2 s (assuming 2 live nodes for up to 60 s): away"]
+    assert warnings(caplog) == [
+        "the background task nodes failed, retrying in 2 s (assuming 2 live nodes for up to 60 s): away"
+    ]
 
 
 async def test_heartbeats_that_succeed_again_count_at_once_and_the_next_outage_is_logged_again(
@@ -112,8 +114,8 @@ async def test_heartbeats_that_succeed_again_count_at_once_and_the_next_outage_i
             memory.before = Script([AWAY] * 2)
             await trio.sleep(2 * RULES.beat_seconds)
     words = [record.getMessage().partition(",")[0] for record in caplog.records]
-    assert words.count("nodes failed") == 4, "twice for each of two nodes"
-    assert words.count("nodes recovered") == 4
+    assert words.count("the background task nodes failed") == 4, "twice for each of two nodes"
+    assert words.count("the background task nodes recovered") == 4
 
 
 @pytest.mark.parametrize("error", [AWAY, OutcomeUnknown("broken"), Contended("locked"), RuntimeError("a bug")])

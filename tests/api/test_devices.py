@@ -86,6 +86,8 @@ async def test_a_whole_login_from_the_start_to_a_key_that_works(world: World) ->
     usage = (await world.client.get("/api/v1/usage", answer["apiKey"])).json
     assert (usage["email"], usage["status"], usage["keyPrefix"]) == (ANN, "claimed", answer["keyPrefix"])
     assert (await world.client.get("/api/v1/sponsors/keys", answer["apiKey"])).words == "200", "a full key"
+    assert (await polled(world, device["device_code"])).json == answer, "the answer may have been lost"
+    await world.pass_seconds(120)
     assert (await polled(world, device["device_code"])).words == "400 invalid_code"
 
 

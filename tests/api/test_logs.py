@@ -4,11 +4,12 @@ import io
 import json
 import logging
 import re
+from typing import Any
 
 import pytest
 
 from actors.kernel.mailbox import request_id
-from service.observability.logs import JsonLines, Line, TextLines, set_up
+from service.observability.logs import Ceiling, JsonLines, Line, TextLines, set_up
 from tests.api.browsers import Browser
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import World, away, fails_once, open_world
@@ -253,3 +254,30 @@ async def test_a_key_as_a_request_id_is_not_taken(world: World) -> None:
 async def test_a_body_that_is_too_large_is_logged_with_its_operation(world: World, log: io.StringIO) -> None:
     await world.client.post("/api/v1/auth/claim", body=b"x" * 20_000)
     assert "startClaim" in lines(log)[-1]
+
+
+def test_warnings_of_one_kind_are_logged_ten_times_a_minute(own_logging: None) -> None:
+    stream, now = io.StringIO(), [0.0]
+    set_up("info", "text", stream)
+    [handler] = logging.getLogger().handlers
+    handler.filters[:] = [Ceiling(lambda: now[0])]
+    log = logging.getLogger("kind")
+
+    def logged(
+        count: int, text: str = "%s is answered with 503", level: int = logging.WARNING, **more: Any
+    ) -> list[str]:
+        stream.seek(0)
+        stream.truncate()
+        for number in range(count):
+            log.log(level, text, number, **more)
+        return stream.getvalue().splitlines()
+
+    last = logged(30)[-1]
+    assert last.endswith("9 is answered with 503 (line 10 of its kind; more are left out for the rest of a minute)")
+    assert len(logged(30, "%s is another kind")) == 10
+    assert len(logged(30, "%s", logging.ERROR)) == 10, "lines of another program that differ in numbers"
+    assert len(logged(30, "%s is no warning", logging.INFO)) == 30
+    assert len(logged(30, "%s is the only copy", extra={"unlimited": True})) == 30
+    now[0] = 60.0
+    [first, *_] = logged(1)
+    assert first.endswith("0 is answered with 503 (20 lines like this were left out)")

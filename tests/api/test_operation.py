@@ -8,7 +8,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from actors.events.servers import ServerReport
-from actors.values import StorageUnavailable
+from actors.values import StorageUnavailable, WritesRefused
 from service.api.operations import OPERATIONS
 from tests.api.asgi import Response
 from tests.api.world import World, away, open_world
@@ -46,6 +46,15 @@ async def test_without_its_database_a_node_is_not_ready(world: World) -> None:
     world.memory.before = before
     await world.pass_seconds(1)
     assert (await world.client.get("/readyz")).words == "200"
+
+
+async def test_with_a_database_that_refuses_writes_a_node_is_not_ready_and_names_the_cause(world: World) -> None:
+    async def refuse() -> None:
+        raise WritesRefused("its disk is full")
+
+    world.services.health.ping = refuse
+    await world.pass_seconds(1)
+    assert "the database accepts no writes: its disk is full" in (await _unready(world)).json["message"]
 
 
 async def test_with_a_database_that_does_not_answer_a_node_is_not_ready(world: World) -> None:

@@ -160,3 +160,12 @@ async def test_the_snapshots_are_seen_in_the_metrics(stocked: World) -> None:
     page = (await stocked.client.get("/metrics")).body.decode()
     assert "\ncatalog_placements_live 0.0\n" in page
     assert '\ncatalog_snapshot_away{snapshot="placements"} 1.0\n' in page
+
+
+async def test_ads_have_a_limit_of_their_own_for_each_address() -> None:
+    async with open_world(KEYLESS__PER_MINUTE=1, PLACEMENTS__PER_MINUTE=3) as world:
+        paths = ("/sponsors/placements", "/sponsors/inventory", "/sponsors/placements", "/sponsors/inventory")
+        words = [(await world.client.get(f"/api/v1{path}")).words for path in paths]
+        assert words == ["200", "200", "200", "429 rate_limited"]
+        assert [(await world.client.get("/api/v1/usecases")).words for _ in range(2)] == ["200", "429 rate_limited"]
+        assert (await world.client.get("/api/v1/sponsors/placements", world.key())).words == "200"

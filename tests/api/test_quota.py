@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import trio
 
+from actors.bookings.records import BookingStatus
 from actors.values import Scope, Tier
 from tests.api.asgi import Response
-from tests.api.world import World, away, broken, fails_once
+from tests.api.world import World, away, broken, fails_once, open_world
+from tests.snapshots.rows import booking
 
 USECASES, USECASE, BOTS, BOT = "/api/v1/usecases", "/api/v1/usecases/case-04", "/api/v1/bots", "/api/v1/bots/bot-00"
 
@@ -33,6 +36,24 @@ def limits_of(response: Response) -> dict[str, dict[str, int]]:
     return merged
 
 
+async def test_a_hint_names_what_resolves_a_used_up_quota_and_time_has_none(world: World) -> None:
+    for scopes in (None, (Scope.LIBRARY_READ,)):
+        key = world.key(tier=Tier.CLAIMED, email="ann@example.com", scopes=scopes, used=100_000)
+        for target in (USECASES, BOT):
+            refused = await world.client.get(target, key)
+            assert (refused.words, "hint" in refused.json) == ("403 quota_exhausted", False)
+    minted = (await world.client.post("/api/v1/auth/agent")).json
+    key_id = world.id_of(minted["apiKey"])
+    tenant_id = world.memory.keys[key_id].tenant_id
+    world.memory.tenants[tenant_id] = replace(world.memory.tenants[tenant_id], lifetime_used=1_000)
+    hint = (await world.client.get(BOTS, minted["apiKey"])).json["hint"]
+    claim = {"claimToken": minted["claimToken"], "email": "bob@example.com"}
+    assert (await world.client.post(hint, json=claim)).words == "200"
+    claim["code"] = await world.emailed_code("bob@example.com")
+    assert (await world.client.post(f"{hint}/complete", json=claim)).words == "200"
+    assert (await world.client.get(BOTS, minted["apiKey"])).words == "200"
+
+
 # Counting.
 
 
@@ -53,6 +74,52 @@ async def test_what_a_request_counts(world: World, target: str, words: str, coun
     key = world.key()
     assert (await world.client.get(target, key)).words == words
     assert counters(world, key) == counted
+
+
+PUBLIC = (USECASES, USECASE, BOTS, BOT, f"{BOTS}?q=receipts", "/api/v1/categories")
+SHOWN = tuple(f"/api/v1/sponsors/{name}" for name in ("inventory", "calendar", "placements", "rate-card"))
+
+
+@pytest.mark.parametrize("target", [*PUBLIC, *SHOWN])
+async def test_a_304_charges_nothing_and_every_other_answer_one(world: World, target: str) -> None:
+    key = world.key(tier=Tier.CLAIMED, email="ann@example.com")
+    first = await world.client.get(target, key)
+    tag = first.header("etag") or ""
+    assert tag == (await world.client.get(target)).header("etag")
+    before = counters(world, key)
+    assert before[1] == 1
+    for _ in range(3):
+        known = await world.client.get(target, key, headers={"If-None-Match": tag})
+        assert (known.status, known.body, known.header("etag")) == (304, b"", tag)
+        assert limits_of(known).keys() == {"minute"}, "nothing was charged, so no other counter was read"
+    assert counters(world, key) == before
+    other = await world.client.get(target, key, headers={"If-None-Match": '"other"'})
+    assert (other.status, other.body) == (200, first.body)
+    assert limits_of(other).keys() == {"minute", "day", "month"}
+    assert counters(world, key)[1] == 2
+
+
+@pytest.mark.parametrize("target", [f"{USECASES}/nobody", f"{USECASES}?limit=0"])
+async def test_a_refusal_is_charged_whatever_tag_the_request_names(world: World, target: str) -> None:
+    key = world.key()
+    assert (await world.client.get(target, key, headers={"If-None-Match": "*"})).status in (400, 404)
+    assert counters(world, key) == (1, 1, 1, 1)
+
+
+async def test_a_tag_gets_nothing_past_a_cap(world: World) -> None:
+    tag = (await world.client.get(USECASES)).header("etag") or ""
+    used_up = {
+        "403 claim_required": world.key(used=600, usecase_reads=200),
+        "429 rate_limited": world.key(used=600, used_today=500),
+        "403 quota_exhausted": world.key(used=1_000),
+    }
+    for words, key in used_up.items():
+        before = counters(world, key)
+        assert (await world.client.get(USECASES, key, headers={"If-None-Match": '"other"'})).words == words
+        assert (await world.client.get(USECASES, key, headers={"If-None-Match": tag})).status == 304
+        assert counters(world, key) == before
+    paced = [(await world.client.get(USECASES, key, headers={"If-None-Match": tag})).status for _ in range(60)]
+    assert paced[-1] == 429
 
 
 async def test_minting_and_claiming_do_not_count(world: World) -> None:
@@ -169,3 +236,25 @@ async def test_usage_tells_the_limit_of_its_own_minute(world: World) -> None:
     key = world.key()
     await world.client.get(BOTS, key)
     assert limits_of(await world.client.get("/api/v1/usage", key)) == {"minute": {"q": 60, "w": 60, "r": 59, "t": 60}}
+
+
+async def test_accounts_of_one_mailbox_share_their_quota_until_one_has_paid() -> None:
+    async with open_world(TIERS__CLAIMED__MONTHLY=10, TIERS__CLAIMED__DAILY=10, TIERS__CLAIMED__PER_MINUTE=12) as world:
+        one, two, other = (
+            world.key(tier=Tier.CLAIMED, email=f"{name}@example.com", used=4, used_today=4)
+            for name in ("one+0", "one+1", "other")
+        )
+        words = [(await world.client.get(BOTS, key)).words for key in (one, two, one)]
+        assert words == ["200", "200", "403 quota_exhausted"]
+        refused = await world.client.get(BOTS, two)
+        assert "by the accounts of your mailbox" in refused.json["message"]
+        assert (await world.client.get(BOTS, other)).words == "200"
+        usage = (await world.client.get("/api/v1/usage", two)).json
+        assert usage["requestsUsed"] == 5, "an account reads what it used itself"
+        for _ in range(8):
+            await world.client.get(BOTS, one)
+        assert (await world.client.get(BOTS, two)).words == "429 rate_limited", "the minute is shared as well"
+        paid = booking("bok_1", tenant_id=world.tenant_of(two).id, status=BookingStatus.PAID, paid_ms=world.now_ms)
+        world.memory.bookings[paid.id] = paid
+        await world.pass_seconds(60)
+        assert (await world.client.get(BOTS, two)).words == "200"

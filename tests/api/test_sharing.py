@@ -85,7 +85,7 @@ async def test_pages_are_shared(world: World) -> None:
         ("claim", {"claimToken": NOBODYS, "email": "ann@example.com"}, "400 invalid_claim", 12),
         (
             "claim/complete",
-            {"claimToken": NOBODYS, "email": "ann@example.com", "code": "1234"},
+            {"claimToken": NOBODYS, "email": "ann@example.com", "code": "123456"},
             "400 invalid_claim",
             60,
         ),

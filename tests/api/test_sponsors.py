@@ -5,7 +5,7 @@ import pytest
 from actors.values import Scope
 from tests.api.asgi import Response
 from tests.api.sponsors import ADMIN, API, CAMPAIGN, PROFILE, Person, administrator, changes, sponsor, tables
-from tests.api.world import World, away, fails_once
+from tests.api.world import World, away, fails_once, open_world
 
 
 async def test_a_new_sponsor_has_no_profile_and_holds_every_scope_but_those_of_administrators(world: World) -> None:
@@ -142,3 +142,21 @@ async def test_without_a_database_the_area_is_away_and_comes_back(world: World) 
     fails_once(world.memory, away)
     assert (await person.patch(f"{API}/profile", PROFILE)).words == "503 service_unavailable"
     assert (await person.patch(f"{API}/profile", PROFILE)).words == "200"
+
+
+async def test_an_account_makes_so_many_changes_a_day_and_can_always_end_things() -> None:
+    """Each edit is a row of the audit for two years."""
+    async with open_world(ACCOUNT__CHANGES_PER_DAY=4) as world:
+        ann, bob = sponsor(world), sponsor(world, "bob@example.com")
+        place = f"{API}/campaigns/{(await ann.post(f'{API}/campaigns', CAMPAIGN)).json['campaign']['id']}"
+        edits = [await ann.patch(place, {"headline": "" if n < 5 else f"No {n}"}) for n in range(9)]
+        assert [edit.words for edit in edits] == ["400 invalid_request"] * 5 + ["200"] * 3 + ["429 rate_limited"]
+        assert edits[-1].json["message"] == "This account has made 4 changes in a day, the maximum. Try again in 24 h."
+        assert edits[-1].header("retry-after") == "86400"
+        hook = {"url": "https://tools.example.com/hook", "events": ["booking.paid"]}
+        assert (await ann.patch("/api/v1/account/notifications", {"reports": False})).words == "429 rate_limited"
+        assert (await ann.post(f"{API}/webhooks", hook)).words == "429 rate_limited"
+        assert (await ann.post(f"{place}/withdraw")).words == "200"
+        assert (await bob.patch(f"{API}/profile", PROFILE)).words == "200"
+        await world.pass_seconds(86_400)
+        assert (await ann.post(f"{place}/submit")).words == "200"

@@ -39,6 +39,8 @@ class Stage:
     out: str = ""
     err: str = ""
     on_sleep: Callable[[float], None] = lambda seconds: None
+    confirms: bool | None = None
+    asked: list[str] = field(default_factory=list)
 
     @property
     def file(self) -> Path:
@@ -49,7 +51,7 @@ class Stage:
         out, err = io.StringIO(), io.StringIO()
         environment = {"XDG_CONFIG_HOME": str(self.home), **self.environment}
         download = self.download or self._downloaded
-        ports = self.send, download, lambda: self.at, self._sleep, self._browse, lambda: IDS
+        ports = self.send, download, lambda: self.at, self._sleep, self._browse, lambda: IDS, self._confirm
         outside = Outside(environment, out, err, self.columns, *ports)
         try:
             return run(arguments, outside)
@@ -71,6 +73,10 @@ class Stage:
         self.on_sleep(seconds)
         self.slept.append(seconds)
         self.at += seconds
+
+    def _confirm(self, question: str) -> bool | None:
+        self.asked.append(question)
+        return self.confirms
 
     def _browse(self, address: str) -> bool:
         self.opened.append(address)

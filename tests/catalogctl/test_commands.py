@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -285,3 +286,58 @@ def test_the_time_left_follows_the_clock_of_the_service() -> None:
     assert time_left(NOON_MS - 1, now) == "2026-11-18 11:59 UTC"
     assert time_left(NOON_MS, "no date") == time_left(NOON_MS, None) == "2026-11-18 12:00 UTC"
     assert time_left(None, now) == ""
+
+
+# Decisions on campaigns.
+
+
+async def _waiting(desk: Desk) -> str:
+    """A campaign that waits for review. The user administers, too."""
+    desk.world.memory.administrators[EMAIL] = desk.world.now_ms
+    return await a_campaign(desk)
+
+
+@pytest.mark.parametrize(("command", "status"), [(["approve"], "approved"), (["reject", "--note", "No."], "rejected")])
+async def test_a_decision_is_about_what_was_shown_and_confirmed(desk: Desk, command: list[str], status: str) -> None:
+    campaign_id = await _waiting(desk)
+    action, *more = command
+    decide = ("admin", action, campaign_id, *more)
+    assert "add --yes" in await desk.refused(*decide, code=2)
+    desk.stage.confirms = False
+    assert "nothing was decided" in await desk.refused(*decide, code=2)
+    assert "Example Tools\n" in desk.stage.err
+    assert "Ship today\n" in desk.stage.err
+    assert desk.world.memory.campaigns[campaign_id].status == "pending"
+
+    def renamed(asked: Asked) -> Reply:
+        """The sponsor changes the words while the administrator reads them."""
+        if asked.method == "POST":
+            campaign = desk.world.memory.campaigns[campaign_id]
+            content = replace(campaign.content, headline="Something else")
+            desk.world.memory.campaigns[campaign_id] = replace(campaign, content=content)
+        return desk._send(asked)
+
+    desk.stage.confirms, desk.stage.send = True, renamed
+    assert "has been edited since you read it" in await desk.refused(*decide)
+    desk.stage.send = desk._send
+    assert f"Status    {status}\n" in await desk.out(*decide)
+    assert desk.stage.asked[-1] == f"{action.capitalize()} it as it is shown? [y/N] "
+    assert "Something else\n" in desk.stage.err
+
+
+async def test_a_script_decides_on_what_it_has_read_or_on_what_is_printed(desk: Desk) -> None:
+    campaign_id = await _waiting(desk)
+    [waiting] = (await desk.json("admin", "reviews"))["items"]
+    changed = json.dumps(waiting["campaign"] | {"headline": "Something else"})
+    assert "has been edited" in await desk.refused("admin", "approve", campaign_id, "--seen", changed)
+    assert "it has no headline" in await desk.refused("admin", "approve", campaign_id, "--seen", "{}", code=2)
+    read = json.dumps(waiting["campaign"])
+    assert (await desk.json("admin", "approve", campaign_id, "--seen", read))["campaign"]["status"] == "approved"
+    edit = ("sponsor", "edit-campaign", campaign_id, "--headline", "Ship tomorrow")
+    await desk.out(*edit)
+    assert "approved" in await desk.out("admin", "approve", campaign_id, "--yes")
+    assert "Ship tomorrow\n" in desk.stage.err
+    assert desk.world.memory.campaigns[campaign_id].content.headline == "Ship tomorrow"
+    assert "lists what waits" in await desk.refused("admin", "approve", campaign_id, "--yes", code=4)
+    assert "rejected" in await desk.out("admin", "reject", campaign_id, "--note", "No.", "--yes")
+    assert desk.stage.asked == []

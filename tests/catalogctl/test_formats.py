@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from service.catalogctl.admin_commands import SEEN
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable
 from service.catalogctl.main import made_parser
@@ -28,6 +29,10 @@ BRAND = "--name Example --website https://tools.example.com/ --headline Ship --b
 BOOK = f"--slot {{slot}} --week {WEEK}"
 KEY = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a55"
 HOOK = "https://tools.example.com/hook"
+
+READ = json.dumps(dict(zip(SEEN, ("Now", *list(CREATIVE.values())[2:]), strict=True)), separators=(",", ":"))
+READ = READ.replace(" ", "_").replace("{", "{{").replace("}", "}}")
+"""The content of the campaign as a script has read it."""
 
 STORY = (
     # A command, where its ids are in the response, the name of the first id in later commands, and words for people.
@@ -50,7 +55,7 @@ STORY = (
     ("sponsor edit-campaign {campaign} --headline Now", "campaign.id", "", "Headline  Now\n"),
     ("sponsor submit {campaign}", "campaign.id", "", "Status    pending\n"),
     ("admin reviews", "items.campaign.id", "", "not booked  no    Example"),
-    ("admin approve {campaign}", "campaign.id", "", "Status    approved\n"),
+    (f"admin approve {{campaign}} --seen {READ}", "campaign.id", "", "Status    approved\n"),
     ("sponsor pause {campaign}", "campaign.id", "", "Status    paused\n"),
     ("sponsor resume {campaign}", "campaign.id", "", "Status    approved\n"),
     (f"sponsor book --campaign {{campaign}} {BOOK}", "booking.id", "booking", "Held until   2026-11-18 12:30 UTC\n"),
@@ -107,7 +112,7 @@ STORY = (
     ("admin bookings", "items.id", "", "paid       Example  decide refund\n"),
     ("admin decline-refund {booking} --note No", "booking.id", "", "Declined     No\n"),
     ("admin refund {booking}", "booking.id", "", "Status       refunding\n"),
-    ("admin reject {campaign} --note No", "campaign.id", "", "Note      No\n"),
+    (f"admin reject {{campaign}} --note No --seen {READ}", "campaign.id", "", "Note      No\n"),
     ("admin revenue", "items.month", "", "1  USD 120.00  USD 120.00  USD 0.00\n"),
     ("admin sites", "items.site", "", "events.count_sites is off.\n"),
 )
@@ -177,7 +182,11 @@ def found(document: Any, path: str) -> list[str]:
 async def test_every_command_prints_words_json_and_ids(desk: Desk) -> None:
     names: dict[str, str] = {}
     for line, path, name, words in STORY:
-        given = [word.replace("_", " ") for word in line.split()] if "sponsor create" in line else line.split()
+        given = (
+            [word.replace("_", " ") for word in line.split()]
+            if "sponsor create" in line or "--seen" in line
+            else line.split()
+        )
         arguments = [word.format_map(names) for word in given]
         recorded = Recorded(desk._send)
         desk.stage.send = recorded.record

@@ -10,7 +10,7 @@ import pytest
 
 from service.api.openapi import document
 from service.api.operations import OPERATIONS
-from service.catalogctl import account_commands, catalog_commands, command, sponsor_commands
+from service.catalogctl import account_commands, admin_commands, catalog_commands, command, sponsor_commands
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.command import Argument, Command, Facts, Table
 from service.catalogctl.main import GROUPS
@@ -21,6 +21,7 @@ VALUES: dict[object, str] = {
     sponsor_commands.week_ms: "2026-12-28",
     sponsor_commands.uuid: IDS,
     account_commands.seconds: "1h",
+    admin_commands.seen_content: json.dumps(dict.fromkeys(admin_commands.SEEN, "text")),
     account_commands.end_ms: "2027-01-31",
     command.count: "2",
 }

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from actors.bookings.records import BookingStatus
 from actors.bookings.transitions import BOOKING_MOVES
@@ -12,7 +12,7 @@ from tests.chaos.history import LOST, Answers, Happened, Made, Request, Stored, 
 from tests.chaos.notifications import broken_notifications
 
 ANSWER_SECONDS = 5.0
-HEALED_SECONDS = 5.0
+HEALED_SECONDS = 3.0
 FINE = frozenset({"200", "503 service_unavailable", LOST})
 ALSO_FINE: Mapping[str, frozenset[str]] = {
     # A second code within a minute after a lost answer, or a code that is too old by a stepped clock.
@@ -37,7 +37,7 @@ ALSO_FINE: Mapping[str, frozenset[str]] = {
 }
 """Other allowed outcomes, by client and request."""
 
-Place = TypeVar("Place")
+Place = TypeVar("Place", bound=tuple[Any, ...])
 
 HELD = frozenset({"reserved", "checkout", "paid", "refunding"})
 

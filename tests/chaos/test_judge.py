@@ -87,12 +87,12 @@ def good() -> Story:
             story.answers.note(Request(client, what, 0, 1.0, 1.1, "503 service_unavailable"))
     story.happened.planned.update({"a kill": 2, "a cut": 1})
     for kind, hit, began in (("a kill", 1, 10.0), ("a cut", 4, 20.0), ("a kill", 0, 30.0)):
-        story.happened.faults.append(Made(kind, began, began + 2, hit, (0.5, 4.9)))
+        story.happened.faults.append(Made(kind, began, began + 2, hit, (0.5, 2.9)))
     story.happened.down += [Span(0, 10.0, 12.0), Span(1, 30.0, 32.0)]
     story.happened.frozen.append(Span(1, 50.0, 54.0))
     story.happened.exits += [(0, 0), (1, 0)]
     story.request(9.9, 10.1, LOST)
-    story.request(40.0, 44.9)
+    story.request(40.0, 42.9)
     story.request(49.0, 56.0, node=1)
     story.answers.events.update(dict.fromkeys(SEEN, OTHER) | {CLICK: "one.example.com"})
     for event in (*SEEN[:3], CLICK):
@@ -306,8 +306,8 @@ BUGS: dict[str, tuple[Bug, str]] = {
     "a kind of fault was never made": (lambda s: s.happened.planned.update({"a flood": 1}), "a flood: was planned but"),
     "a fault that was not planned": (lambda s: s.happened.planned.pop("a cut"), "a cut: was not planned"),
     "a node that did not heal": (
-        lambda s: s.happened.faults.append(Made("a cut", 60.0, 61.0, 1, (0.1, 5.1))),
-        "node 1 recovered after 5.10 s",
+        lambda s: s.happened.faults.append(Made("a cut", 60.0, 61.0, 1, (0.1, 3.1))),
+        "node 1 recovered after 3.10 s",
     ),
     "a fault without a check of recovery": (
         lambda s: s.happened.faults.append(Made("a cut", 60.0, 61.0, 1, ())),
@@ -344,11 +344,11 @@ def test_an_answer_is_excused_where_the_kernel_says_that_there_was_no_core_and_i
 
 def test_a_node_that_heals_late_for_want_of_a_core_is_told_apart_too() -> None:
     story = good()
-    story.happened.faults.append(Made("a cut", 60.0, 61.0, 1, (0.1, 6.0)))
+    story.happened.faults.append(Made("a cut", 60.0, 61.0, 1, (0.1, 4.0)))
     story.happened.waits[1] = Waits([60.0, 68.0], [0.0, 2.0])
     verdict = story.verdict()
     assert verdict.found == []
-    assert verdict.starved == ["a cut: node 1 recovered after 6.00 s, 2.00 s of it without a core"]
+    assert verdict.starved == ["a cut: node 1 recovered after 4.00 s, 2.00 s of it without a core"]
 
 
 def test_waits_are_added_up_over_the_processes_of_a_node() -> None:

@@ -25,7 +25,7 @@ def reported(story: Story) -> list[str]:
 
 def test_a_report_tells_of_faults_answers_and_what_is_kept() -> None:
     lines = reported(good())
-    assert "a kill 2 2 1 4.90" in lines
+    assert "a kill 2 2 1 2.90" in lines
     assert "website: report 3 1 1" in lines
     assert "charges answered / counted / sent 12 / 13 / 14" in lines
     assert "promises broken 0" in lines

@@ -8,7 +8,7 @@ import pytest
 from service.cli import serving
 from service.cli.data_directory import OF_ROOT, default_data_dir
 from service.cli.running import log_level
-from service.cli.serving import database_of, mail_of, report_ready
+from service.cli.serving import database_of, mail_of, open_to_others, report_ready
 from service.config.deployment import notes, problems, refuse_unsafe
 from service.config.loading import load
 from service.config.model import Config
@@ -17,6 +17,7 @@ from service.terminal.output import OutputLost
 from service.version import VERSION
 from tests.acceptance.processes import Settings, environment
 
+PAIR = {"tls.certificate": "certificate.pem", "tls.key": "key.pem"}
 URL = "http://127.0.0.1:8080"
 
 
@@ -26,7 +27,7 @@ def config_of(settings: Settings) -> Config:
 
 def test_a_start_prints_version_database_mail_addresses_and_the_next_step(capsys: pytest.CaptureFixture[str]) -> None:
     urls = [URL, "https://127.0.0.1:8443"]
-    report_ready(config_of({}), Path("/srv/data"), urls, browse=False)
+    report_ready(config_of({"tls.bind": "127.0.0.1:8443", **PAIR}), Path("/srv/data"), urls, browse=False)
     assert capsys.readouterr().out.splitlines() == [
         f"Catalog and Sponsorship Service {VERSION}, data directory /srv/data",
         "database: the embedded Postgres, in the data directory",
@@ -34,6 +35,17 @@ def test_a_start_prints_version_database_mail_addresses_and_the_next_step(capsys
         f"listening on {URL}",
         "listening on https://127.0.0.1:8443",
         f"open {URL} in a browser, or {URL}/docs for the API; Ctrl-C stops the service",
+    ]
+
+
+def test_an_address_that_stands_for_many_is_said_to_be_open() -> None:
+    config = config_of({"server.bind": "0.0.0.0:80, [::]:80,127.0.0.1:81", "tls.bind": "[::]:443", **PAIR})
+    urls = ["http://127.0.0.1:80", "http://[::1]:80", "http://127.0.0.1:81", "https://[::1]:443"]
+    many = "is open to other machines: it listens on every"
+    assert open_to_others(config, urls) == [
+        f"http://127.0.0.1:80 {many} IPv4 address of this one",
+        f"http://[::1]:80 {many} IPv6 address of this one",
+        f"https://[::1]:443 {many} IPv6 address of this one",
     ]
 
 

@@ -50,11 +50,6 @@ def in_grace(key: Key, now_ms: int) -> bool:
     return is_live(key, now_ms) and key.successor_id is not None
 
 
-def is_spent(key: Key, now_ms: int) -> bool:
-    """Whether a key was rotated and has ended."""
-    return key.successor_id is not None and not is_live(key, now_ms)
-
-
 def count_live(keys: Iterable[Key], now_ms: int) -> Mapping[tuple[str, bool], int]:
     """Live keys that were not rotated, by (tenant id, scoped or not), as in `Snapshot.live_keys`."""
     return _count(key for key in keys if counts(key, now_ms))

@@ -1,12 +1,12 @@
 """The device store in memory."""
 
-from actors.devices.messages import FreshKey, Guesses, Status
+from actors.devices.messages import WITH_KEY, FreshKey, Guesses, Status
 from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
 from actors.keys.messages import Key
 from actors.shared.credentials import Kind
 from actors.values import BatchId, Contended
-from tests.doubles.keys import live_keys
+from tests.doubles.keys import live_keys, made_today
 from tests.doubles.tables import MemoryStore, picked
 
 
@@ -25,7 +25,7 @@ class MemoryDevices(MemoryStore):
             or device.user_code in lock_set.user_codes
             or (device.status is Status.APPROVED and device.email in lock_set.approved_of)
         }
-        approved = (device.email for device in devices.values() if device.status is Status.APPROVED)
+        approved = (device.email for device in devices.values() if device.status in WITH_KEY)
         emails = {*lock_set.emails, *approved}
         accounts = picked(tables.accounts, filter(None, emails))
         guesses = {
@@ -33,9 +33,10 @@ class MemoryDevices(MemoryStore):
             for session_id in lock_set.session_ids
             if session_id in tables.sessions
         }
-        live = live_keys(tables, {account.tenant_id for account in accounts.values()}, now_ms)
+        tenant_ids = {account.tenant_id for account in accounts.values()}
+        live = live_keys(tables, tenant_ids, now_ms)
         full = {tenant_id: count for (tenant_id, scoped), count in live.items() if not scoped}
-        return Snapshot(devices, guesses, accounts, full)
+        return Snapshot(devices, guesses, accounts, full, made_today(tables, tenant_ids, now_ms))
 
     def _write(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed

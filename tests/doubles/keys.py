@@ -1,15 +1,18 @@
 """The key store in memory."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from actors.bookings.store import TOPIC
 from actors.devices.messages import Status
-from actors.keys.messages import Key, Resolved
+from actors.keys.messages import MOST_SIBLINGS, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
-from actors.keys.store import Decide
-from actors.keys.validity import CLOCKS_DIFFER_MS
-from actors.values import BatchId, Contended
-from tests.doubles.conditions import count_in_grace, count_live, is_spent
+from actors.keys.store import ENDED_LISTED, Decide
+from actors.keys.validity import CLOCKS_DIFFER_MS, is_live
+from actors.shared.code_mails import mailbox_of
+from actors.times import day_of
+from actors.values import Account, BatchId, Contended, Tier
+from tests.doubles.conditions import count_in_grace, count_live
 from tests.doubles.tables import Memory, MemoryStore, picked
 
 
@@ -31,8 +34,10 @@ class MemoryKeys(MemoryStore):
 
     async def live_keys(self, tenant_id: str, now_ms: int) -> Sequence[Key]:
         await self._memory.before()
-        live = (key for key in self._memory.keys.values() if key.tenant_id == tenant_id and _is_listed(key, now_ms))
-        return sorted(live, key=lambda key: (key.created_ms, key.id), reverse=True)
+        unrevoked = [key for key in self._memory.keys.values() if key.tenant_id == tenant_id and key.revoked_ms is None]
+        live = [key for key in unrevoked if is_live(key, now_ms)]
+        ended = [key for key in _last_ended(unrevoked, now_ms)[:ENDED_LISTED] if key.successor_id is None]
+        return sorted(live, key=lambda key: (key.created_ms, key.id), reverse=True) + ended
 
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
         await self._memory.before()
@@ -67,7 +72,21 @@ class MemoryKeys(MemoryStore):
         if account is None:
             return Resolved(key, tier, None)
         admin = account.email in self._memory.administrators
-        return Resolved(key, tier, account.email, admin, account.suspended_ms is not None)
+        return Resolved(key, tier, account.email, admin, account.suspended_ms is not None, self._siblings(account))
+
+    def _siblings(self, account: Account) -> tuple[str, ...]:
+        """The other accounts of a mailbox, if none of them has paid."""
+        tables, mailbox = self._memory, mailbox_of(account.email)
+        paid = {row.tenant_id for row in tables.bookings.values() if row.paid_ms is not None}
+        same = [row.tenant_id for row in tables.accounts.values() if mailbox_of(row.email) == mailbox]
+        unpaid = [
+            tables.tenants[each] for each in same if each not in paid and tables.tenants[each].tier is Tier.CLAIMED
+        ]
+        if account.tenant_id not in {tenant.id for tenant in unpaid}:
+            return ()
+        others = [tenant for tenant in unpaid if tenant.id != account.tenant_id]
+        others.sort(key=lambda tenant: (-tenant.month, -tenant.month_used, tenant.id))
+        return tuple(sorted(tenant.id for tenant in others[:MOST_SIBLINGS]))
 
     def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
@@ -81,8 +100,7 @@ class MemoryKeys(MemoryStore):
             key.id: key
             for key in sorted(tables.keys.values(), key=lambda key: key.id)
             if key.id in named
-            or (_is_listed(key, over_ms) and key.tenant_id in owners)
-            or (_is_listed(key, over_ms) and key.tenant_id in families and _is_made_by_a_key(key))
+            or (key.tenant_id in owners | families and key.revoked_ms is None and is_live(key, over_ms))
         }
         tenant_ids = sorted({*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())})
         live = live_keys(tables, tenant_ids, now_ms)
@@ -94,7 +112,10 @@ class MemoryKeys(MemoryStore):
         live_sessions = frozenset(each.id for each in sessions if each.revoked_ms is None and each.expires_ms > now_ms)
         guarded = frozenset(lock_set.claimants) & {passkey.email for passkey in tables.passkeys.values()}
         in_grace = dict(count_in_grace((key for key in tables.keys.values() if key.tenant_id in tenant_ids), now_ms))
-        return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters, live_sessions, guarded, in_grace)
+        made = made_today(tables, tenant_ids, now_ms)
+        return Snapshot(
+            keys, claims, accounts, tenants, live, admins, count, letters, live_sessions, guarded, in_grace, made
+        )
 
     def _write(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed
@@ -130,13 +151,16 @@ class MemoryKeys(MemoryStore):
             keyed[moved] = keyed.get(moved, 0) + keyed.pop(place)
 
 
-def _is_listed(key: Key, now_ms: int) -> bool:
-    """Whether a key is neither revoked nor spent. One that expired stays in the list of its owner."""
-    return key.revoked_ms is None and not is_spent(key, now_ms)
+def _last_ended(keys: Iterable[Key], now_ms: int) -> list[Key]:
+    """The keys that are not live, the last end first."""
+    ended = [key for key in keys if not is_live(key, now_ms)]
+    return sorted(ended, key=lambda key: (key.expires_ms or 0, key.id), reverse=True)
 
 
-def _is_made_by_a_key(key: Key) -> bool:
-    return key.granter_id is not None or key.origin_id is not None
+def made_today(tables: Memory, tenant_ids: Collection[str], now_ms: int) -> dict[str, int]:
+    """The keys that tenants made since 00:00 UTC."""
+    today = (key for key in tables.keys.values() if day_of(key.created_ms) >= day_of(now_ms))
+    return dict(Counter(key.tenant_id for key in today if key.tenant_id in tenant_ids))
 
 
 def live_keys(tables: Memory, tenant_ids: Collection[str], now_ms: int) -> dict[tuple[str, bool], int]:

@@ -5,6 +5,7 @@ from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.records import OPEN, Booking, CampaignView, DayDelivered
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import TOPIC, Decide
+from actors.shared.code_mails import mailbox_of
 from actors.values import BatchId, Contended
 from tests.doubles.announcements import tell
 from tests.doubles.invoices import issue
@@ -44,10 +45,12 @@ class MemoryLedger:
         slot_ids = {*lock_set.slot_ids, *(booking.slot_id for booking in named)}
         weeks = self._weeks(slot_ids, lock_set.from_week_ms, named)
         recent_ms = lock_set.recent_ms
+        siblings = self._siblings(lock_set)
+        together = tenant_ids.union(*siblings.values())
         counted = [
             booking
             for booking in tables.bookings.values()
-            if booking.tenant_id in tenant_ids
+            if booking.tenant_id in together
             and (booking.status in OPEN or (recent_ms is not None and booking.created_ms >= recent_ms))
         ]
         holders = [tables.bookings[booking_id] for booking_id in set(weeks.values())]
@@ -62,11 +65,39 @@ class MemoryLedger:
             delivered=self._delivered({booking.id for booking in named}),
             audited={audit.id: audit.target_id for audit in tables.audits if audit.id in lock_set.audit_ids},
             reports={row.id: row for row in tables.payment_reports.values() if row.payment_id in lock_set.payment_ids},
-            campaign_counts={tenant_id: self._campaigns(tenant_id) for tenant_id in lock_set.campaigns_of},
+            campaign_counts={
+                each: self._campaigns(each)
+                for tenant_id in lock_set.campaigns_of
+                for each in {tenant_id} | siblings.get(tenant_id, frozenset())
+            },
+            siblings=siblings,
             suspended=frozenset(filter(tables.is_suspended, tenant_ids)),
             days={each: days for each in lock_set.followed_ids if (days := self._days(each))},
             reviews=self._reviews() if lock_set.digest else WaitingReviews(),
         )
+
+    def _siblings(self, lock_set: LockSet) -> dict[str, frozenset[str]]:
+        """The other accounts of the mailbox of tenants that never paid."""
+        tables, recent_ms = self._memory, lock_set.recent_ms
+        limited = {*lock_set.campaigns_of, *(tenant_id for tenant_id, _, _ in lock_set.keys)}
+        paid = {row.tenant_id for row in tables.bookings.values() if row.paid_ms is not None}
+        busy = {
+            row.tenant_id
+            for row in tables.bookings.values()
+            if row.status in OPEN or (recent_ms is not None and row.created_ms >= recent_ms)
+        }
+        busy |= {row.tenant_id for row in tables.campaigns.values() if row.waits} | limited
+        mailboxes = {row.tenant_id: mailbox_of(row.email) for row in tables.accounts.values()}
+        found = {
+            tenant_id: frozenset(
+                other
+                for other in busy - paid - {tenant_id}
+                if other in mailboxes and mailboxes[other] == mailboxes[tenant_id]
+            )
+            for tenant_id in limited - paid
+            if tenant_id in mailboxes
+        }
+        return {tenant_id: others for tenant_id, others in found.items() if others}
 
     def _campaigns(self, tenant_id: str) -> CampaignCounts:
         rows = [row for row in self._memory.campaigns.values() if row.tenant_id == tenant_id]

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from actors.bookings.records import BookingStatus, DayDelivered
+from actors.bookings.records import Booking, BookingStatus, DayDelivered
 from actors.bookings.reports import MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import Before
+from actors.times import day_of
 from tests.doubles.conditions import touches
 from tests.doubles.tables import Memory
 
@@ -12,14 +13,7 @@ from tests.doubles.tables import Memory
 def deliveries(
     memory: Memory, tenant_id: str, days: Days, after: Before | None, limit: int
 ) -> Sequence[BookingDelivered]:
-    mine = [
-        row
-        for row in memory.bookings.values()
-        if row.tenant_id == tenant_id
-        and row.paid_ms is not None
-        and touches(days, row)
-        and (after is None or (row.created_ms, row.id) > after)
-    ]
+    mine = [row for row in _touched(memory, tenant_id, days) if after is None or (row.created_ms, row.id) > after]
     page = sorted(mine, key=lambda row: (row.created_ms, row.id))[:limit]
     counted = sorted(memory.delivery_days.items())
     return [
@@ -30,6 +24,17 @@ def deliveries(
         )
         for row in page
     ]
+
+
+def days_run(memory: Memory, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
+    runs = [range(day_of(row.week_start_ms), day_of(row.week_end_ms)) for row in _touched(memory, tenant_id, days)]
+    return min(most, len(runs)), sum(day in days and day <= today for run in runs[:most] for day in run)
+
+
+def _touched(memory: Memory, tenant_id: str, days: Days) -> list[Booking]:
+    """The paid bookings of an account that can have counts on some days."""
+    mine = (row for row in memory.bookings.values() if row.tenant_id == tenant_id and row.paid_ms is not None)
+    return [row for row in mine if touches(days, row)]
 
 
 def reach(memory: Memory, ended_ms: int, mode: str) -> Sequence[SlotReach]:

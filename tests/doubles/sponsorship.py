@@ -26,13 +26,16 @@ from actors.bookings.store import (
     REJECTIONS,
     Before,
     BookingFilter,
+    BookingTotals,
     ListCounts,
+    MoneyOf,
     MonthRevenue,
     Overview,
     SoldPlacement,
     UnavailableWeek,
     Urgency,
     Waiting,
+    totals_of,
 )
 from actors.times import SECOND_MS
 from actors.values import AuditRecord
@@ -54,6 +57,16 @@ def booking_view(tables: Memory, booking: Booking) -> BookingView:
         sum(clicks for _, clicks in days),
         campaign.status,
     )
+
+
+def _is_present(booking: Booking, now_ms: int) -> bool:
+    """Whether a booking is held, or paid with weeks that are not over."""
+    status = booking.status_at(now_ms)
+    return status in OPEN or (status is BookingStatus.PAID and now_ms < booking.week_end_ms)
+
+
+def _by_week(booking: Booking) -> tuple[int, int, str]:
+    return booking.week_start_ms, booking.created_ms, booking.id
 
 
 class _Listed(Protocol):
@@ -99,6 +112,34 @@ class MemorySponsorship(MemoryStore):
         listed = (row for row in self._memory.bookings.values() if tenant_id in (None, row.tenant_id))
         return [booking_view(self._memory, row) for row in _page(listed, before, limit)]
 
+    async def present_bookings(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[BookingView]:
+        await self._memory.before()
+        listed = sorted(filter(lambda row: _is_present(row, now_ms), self._bookings_of(tenant_id)), key=_by_week)
+        return [booking_view(self._memory, row) for row in listed[:limit]]
+
+    async def past_bookings(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[BookingView]:
+        await self._memory.before()
+        paid = (row for row in self._bookings_of(tenant_id) if row.paid_ms is not None)
+        listed = sorted((row for row in paid if not _is_present(row, now_ms)), key=_by_week, reverse=True)
+        return [booking_view(self._memory, row) for row in listed[:limit]]
+
+    async def totals(self, tenant_id: str, most: int) -> BookingTotals:
+        await self._memory.before()
+        views = [booking_view(self._memory, row) for row in _page(self._bookings_of(tenant_id), None, most)]
+        rows = [each.booking for each in views]
+        money = (
+            MoneyOf(row.money_currency, row.paid_cents or row.amount_cents, row.refunded_cents, row.paid_ms)
+            for row in rows
+        )
+        return totals_of(money, sum(each.impressions for each in views), sum(each.clicks for each in views))
+
+    async def count_bookings(self, tenant_id: str, most: int) -> int:
+        await self._memory.before()
+        return min(most, len(self._bookings_of(tenant_id)))
+
+    def _bookings_of(self, tenant_id: str) -> list[Booking]:
+        return [row for row in self._memory.bookings.values() if row.tenant_id == tenant_id]
+
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
         await self._memory.before()
         row = self._memory.bookings.get(booking_id)
@@ -122,6 +163,10 @@ class MemorySponsorship(MemoryStore):
     ) -> Sequence[BookingDelivered]:
         await self._memory.before()
         return reports.deliveries(self._memory, tenant_id, days, after, limit)
+
+    async def days_run(self, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
+        await self._memory.before()
+        return reports.days_run(self._memory, tenant_id, days, today, most)
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
         await self._memory.before()

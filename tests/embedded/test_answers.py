@@ -45,6 +45,8 @@ def test_the_main_error_is_the_error_with_its_hint_or_else_the_last_line() -> No
     assert main_error(["creating ... initdb: error: no room", "removing"]) == "error: no room"
     assert main_error(["12:00 FATAL:  too small", "12:00 HINT:  Make room."]) == "FATAL:  too small (Make room.)"
     full = "FATAL:  could not write: No space left on device"
-    assert main_error([full]) == f"{full} (the disk is full: make room on it)"
+    assert (
+        main_error([full]) == f"{full} (the file system of the data directory, or /dev/shm, is full: make room on it)"
+    )
     assert main_error(["first", "last"]) == "last"
     assert main_error([]) == "no output"

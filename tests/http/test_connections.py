@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from service.config.loading import load
-from service.http.connections import LOG_REJECTED_SECONDS, Connections
+from service.http.connections import LOG_SECONDS, Connections
 from service.http.limits import ServingLimits
 from service.running.limits import serving_limits
 from tests.http.memory_server import LIMITS
@@ -58,8 +58,16 @@ async def test_the_log_says_once_in_a_while_how_many_were_turned_away(
     for _ in range(3):
         connections.reject()
         connections.log_rejected()
-    await trio.sleep(LOG_REJECTED_SECONDS)
+    await trio.sleep(LOG_SECONDS)
     connections.log_rejected()
     connections.log_rejected()
     assert [words.split()[1] for words in caplog.messages] == ["1", "2"]
-    assert caplog.messages[0].endswith("connections: at most 2000 may be open, and 1 from one address")
+    assert "at most 2000 may be open (http.connections), and 1 from one address" in caplog.messages[0]
+    caplog.clear()
+    for _ in range(3):
+        connections.note_failure("Too many open files")
+        connections.log_rejected()
+    await trio.sleep(LOG_SECONDS)
+    connections.log_rejected()
+    assert len(caplog.messages) == 2
+    assert "cannot accept them (Too many open files)" in caplog.messages[0]

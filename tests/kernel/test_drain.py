@@ -71,7 +71,7 @@ async def test_a_commit_that_hangs_is_cut_off_when_the_time_is_up(caplog: pytest
     assert kinds(results) == [ActorFailed, Stopped, type(None)]
     assert book.lines == []
     # Formatted as when it was logged: the text names the actor that hangs and its queue.
-    assert "actors did not drain within 10 s: [<Notebook 'notebook' running <Mailbox 1/4096 closed>" in caplog.text
+    assert "of notebook, some did not end within 10 s (actors.drain_seconds)" in caplog.text
 
 
 async def test_one_that_hangs_does_not_keep_the_others_from_draining() -> None:

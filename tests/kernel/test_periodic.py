@@ -96,8 +96,9 @@ async def test_an_outage_is_logged_once_and_its_end_too(caplog: pytest.LogCaptur
         async with running([task]):
             await trio.sleep(30)
     assert task.begun == [0, 10, 12, 14, 24, 26]
-    failed = "rounds failed, retrying in 2 s (with what it has): away"
-    assert caplog.messages == [failed, "rounds recovered", failed, "rounds recovered"]
+    failed = "the background task rounds failed, retrying in 2 s (with what it has): away"
+    ended = "the background task rounds recovered"
+    assert caplog.messages == [failed, ended, failed, ended]
     assert [record.exc_info for record in caplog.records] == [None] * 4
 
 

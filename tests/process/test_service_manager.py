@@ -1,5 +1,6 @@
 """Messages to the service manager, over a real datagram socket, in virtual time."""
 
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from service.running.service_manager import ServiceManager
+from service.config.loading import load
+from service.http.listen_address import ListenError
+from service.running import service_manager
+from service.running.service_manager import PassedSockets, ServiceManager
 
 
 class Listener:
@@ -143,3 +147,52 @@ def test_a_service_that_nobody_manages_sends_nothing() -> None:
     manager = ServiceManager.from_environment({})
     with manager.reloading():
         pass
+
+
+# Sockets that it passes.
+
+CONFIG = load(None, {"CATALOG__SERVER__OPS_BIND": "127.0.0.1:1"})
+
+
+@pytest.fixture
+def first(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """The first socket that is passed."""
+    with socket.create_server(("127.0.0.1", 0)) as made:
+        monkeypatch.setattr(service_manager, "FIRST_DESCRIPTOR", made.fileno())
+        yield made
+
+
+def passed_as(name: str, pid: object = "") -> PassedSockets:
+    environment = {"LISTEN_FDS": "1", "LISTEN_PID": str(pid or os.getpid()), "LISTEN_FDNAMES": name}
+    passed = PassedSockets.from_environment(environment)
+    assert environment == {}, "no child process takes them for its own"
+    return passed
+
+
+@pytest.mark.parametrize(("name", "setting"), [("web", "server.bind"), ("", "server.bind"), ("ops", "server.ops_bind")])
+def test_a_socket_takes_the_address_of_its_setting(first: socket.socket, name: str, setting: str) -> None:
+    passed, bind = passed_as(name), f"127.0.0.1:{first.getsockname()[1]}"
+    config = passed.applied(CONFIG)
+    section, field = setting.split(".")
+    assert getattr(getattr(config, section), field) == bind
+    [address] = passed.addresses(setting, bind)
+    assert address.descriptor == first.fileno()
+
+
+def test_sockets_of_another_process_are_ignored(first: socket.socket) -> None:
+    assert passed_as("web", 1).applied(CONFIG) is CONFIG
+
+
+def test_a_socket_that_cannot_be_used_is_refused_with_one_line(first: socket.socket, tmp_path: Path) -> None:
+    with pytest.raises(ListenError, match=r"^tls.bind: a socket for it was passed \(LISTEN_FDNAMES\), but it is empty"):
+        passed_as("tls").applied(CONFIG)
+    for kind, address in ((socket.AF_INET, ("127.0.0.1", 0)), (socket.AF_UNIX, str(tmp_path / "unix"))):
+        with socket.socket(kind) as other:
+            other.bind(address)
+            if kind == socket.AF_UNIX:
+                other.listen()
+            os.dup2(other.fileno(), first.fileno())
+        with pytest.raises(
+            ListenError, match=r"^server.bind: descriptor \d+ \(LISTEN_FDS\) is not a listening socket of TCP$"
+        ):
+            passed_as("web").applied(CONFIG)

@@ -64,6 +64,18 @@ def key_handed_out_twice(right: Any, unit: Any, device: Device) -> Device:
     return device
 
 
+@BUGS.around(_Batch, "_redeemed_before")
+def key_handed_out_for_ever(right: Any, unit: Any, device: Device, poll: Poll) -> Any:
+    """A device code returns its key as long as its row is there."""
+    return right(unit, replace(device, polled_ms=unit._now_ms), poll)
+
+
+@BUGS.function(_Batch, "_redeemed_before")
+def lost_answer_lost(unit: Any, device: Device, poll: Poll) -> Any:
+    """A poll whose answer was lost gets no key."""
+    return state.unknown_code()
+
+
 @BUGS.around(_Batch, "_save")
 def approval_forgotten(right: Any, unit: Any, device: Device) -> Device:
     """An approval is answered and not stored."""

@@ -200,6 +200,11 @@ def limit_per_batch(unit: Any, tenant_id: str, *, scoped: bool) -> int:
     return live
 
 
+@BUGS.function(key_state._Batch, "_too_many_today", Scene.PEOPLE)
+def keys_of_a_day_unlimited(unit: Any, tenant_id: str) -> None:
+    """An account makes any number of keys a day, if they end in time."""
+
+
 @BUGS.around(key_actor, "rows_to_lock", Scene.SPONSORS)
 def family_not_locked(right: Any, messages: Any) -> Any:
     """Only the revoked key is locked, and not those that it granted."""

@@ -16,7 +16,7 @@ from actors.sessions.store import Decide
 from actors.shared import code_mails, codes
 from actors.shared.codes import EmailedCode
 from actors.shared.credentials import fingerprint
-from actors.values import BatchId, OutboxMessage
+from actors.values import BatchId, OutboxMessage, session_ended
 from tests.simulation import device_bugs
 from tests.simulation.identity import LinkedSessions
 from tests.simulation.planting import AnswersFirst, Bugs, ReadsOutside, replaced
@@ -150,11 +150,7 @@ def code_never_long(draft: code_mails.Draft) -> code_mails.Draft:
 def session_never_slides(unit: Any, touch: sessions.Touch) -> Any:
     """A use does not extend a session."""
     session = unit.session(touch.session_id)
-    return (
-        sessions.SessionSaved(session)
-        if session is not None and session.is_live(unit._now_ms)
-        else state._not_signed_in()
-    )
+    return sessions.SessionSaved(session) if session is not None and session.is_live(unit._now_ms) else session_ended()
 
 
 @BUGS.function(_Batch, "_touch")

@@ -64,8 +64,10 @@ class RefundWithoutKey(QuotaAccountant):
 class ChargeWithoutKey(QuotaAccountant):
     """Reads of use cases count for no key."""
 
-    async def charge(self, tenant_id: str, *, usecase: bool, key_id: str | None = None) -> Any:
-        return await super().charge(tenant_id, usecase=usecase, key_id=None if usecase else key_id)
+    async def charge(
+        self, tenant_id: str, *, usecase: bool, key_id: str | None = None, siblings: tuple[str, ...] = ()
+    ) -> Any:
+        return await super().charge(tenant_id, usecase=usecase, key_id=None if usecase else key_id, siblings=siblings)
 
 
 @BUGS.around(MemoryKeys, "_merge_days")

@@ -43,6 +43,7 @@ RULES = KeyRules(
     letters=CodeMailRules(per_network=99, per_mailbox=99, last_resort=99, short_codes=3),
     full_keys_per_account=4,
     scoped_keys_per_account=3,
+    keys_per_day=8,
     notices_per_hour=NOTICES_PER_HOUR,
 )
 CAPS: Mapping[Tier, Caps] = {
@@ -152,5 +153,7 @@ DEVICES = DeviceRules(
     interval_seconds=1,
     wrong_codes=3,
     lock_ms=2_500,
+    repeat_ms=1_500,
     full_keys_per_account=RULES.full_keys_per_account,
+    keys_per_day=10_000,
 )

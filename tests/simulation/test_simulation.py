@@ -28,6 +28,7 @@ WHOLE = list(Scene).index(Scene.WHOLE)
 SEEDS_FOR_A_BUG = 100
 """Each in the scene that can show it."""
 FOUND_BY = {
+    "keys-of-a-day-unlimited": 6,
     "closed-dispute-opened-again": 5,
     "loss-refunded-too": 9,
     "loss-taken-for-refund": 5,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors.values import BatchId
 from tests.simulation.oracle import commits, counts, notifications, renewals
-from tests.simulation.oracle.keys import keys_of_ended_sessions, too_many_keys
+from tests.simulation.oracle.keys import keys_of_ended_sessions, too_many_keys, too_many_keys_today
 from tests.simulation.oracle.log import KEEPER, LEDGER, Commit
 from tests.simulation.oracle.quota import totals
 
@@ -24,6 +24,7 @@ def keeping(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
         world.violations.append(f"{batch_id!r} changed the sums of all counters from {before} to {after}")
     world.violations.extend(too_many_keys(world, batch_id))
     world.violations.extend(keys_of_ended_sessions(world, world.memory.audits[audits:]))
+    world.violations.extend(too_many_keys_today(world, world.memory.audits[audits:]))
     world.violations.extend(renewals.judge(world, batch_id, rows, world.memory.audits[audits:]))
     written = tuple(islice(world.memory.messages.values(), mails, None))
     world.violations.extend(notifications.judge_keys(world, batch_id, claims, world.memory.audits[audits:], written))

@@ -96,9 +96,9 @@ async def test_the_last_snapshot_is_served_while_the_store_is_away_and_the_new_o
         assert not follower.statistics().away
     name = "catalog" if isinstance(world, CatalogWorld) else "placements"
     lines = [(record.levelname, record.message.split(",")[0]) for record in caplog.records]
-    assert lines[0] == ("WARNING", f"{name} failed")
+    assert lines[0] == ("WARNING", f"the background task {name} failed")
     assert [level for level, _ in lines].count("WARNING") == 1
-    assert ("INFO", f"{name} recovered") in lines
+    assert ("INFO", f"the background task {name} recovered") in lines
 
 
 async def test_a_load_that_breaks_off_leaves_the_old_snapshot(world: World) -> None:

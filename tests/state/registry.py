@@ -1,5 +1,6 @@
 """Rows of keys, claims and accounts in memory, with decisions applied to them: a store without I/O."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,7 @@ from actors.keys.messages import (
     StartClaim,
 )
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
+from actors.keys.validity import is_live
 from actors.shared.code_mails import CodeMailCount, Draft
 from actors.shared.credentials import Kind
 from actors.values import Account, AuditRecord, OutboxMessage, Scope, Tenant, Tier
@@ -84,8 +86,7 @@ class Registry:
         whole = {accounts[each].tenant_id for each in rows.owners if each in accounts}
         families = {keys[each].tenant_id for each in rows.families if each in keys}
         for key in self.keys.values():
-            granted = key.tenant_id in families and (key.granter_id is not None or key.origin_id is not None)
-            if key.revoked_ms is None and (granted or key.tenant_id in whole):
+            if is_live(key, self.now_ms) and key.tenant_id in families | whole:
                 keys[key.id] = key
         owners = {*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())}
         tenants = {each: self.tenants[each] for each in owners}
@@ -96,7 +97,20 @@ class Registry:
         count = len(members) if rows.membership else 0
         letters = {each: self.letters[each] for each in rows.code_mail_ids if each in self.letters}
         sessions = frozenset(rows.session_ids) & {SESSION}
-        return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters, sessions, keys_in_grace=in_grace)
+        made = Counter(key.tenant_id for key in own if day_of(key.created_ms) >= day_of(self.now_ms))
+        return Snapshot(
+            keys,
+            claims,
+            accounts,
+            tenants,
+            live,
+            admins,
+            count,
+            letters,
+            sessions,
+            keys_in_grace=in_grace,
+            made_today=made,
+        )
 
     def pass_ms(self, span_ms: int) -> None:
         self.now_ms += span_ms

@@ -12,9 +12,11 @@ from actors.devices import state
 from actors.devices.codes import ALPHABET, USER_CODE_BYTES, format_code, read_code, user_code_from
 from actors.devices.messages import (
     Answer,
+    ApprovedEnded,
     Decide,
     Device,
     DeviceView,
+    EndApproved,
     FreshKey,
     Guesses,
     Message,
@@ -25,7 +27,7 @@ from actors.devices.messages import (
     ViewDevice,
 )
 from actors.devices.state import Decision, DeviceRules, Snapshot, rows_to_lock
-from actors.values import Account, AuditRecord, Code, Refused
+from actors.values import SIGN_IN, Account, AuditRecord, Code, Refused
 from tests.fakes import SeededEntropy
 from tests.state.manners import well_kept, well_said
 from tests.stores.logins import word
@@ -192,7 +194,7 @@ def test_two_starts_of_one_batch_take_different_codes() -> None:
 def test_what_is_begun_can_be_used_in_the_same_batch() -> None:
     messages: list[Message] = [Start(device(), (CODE,)), poll(), look(), deciding(), poll(), poll()]
     answers = decide(snapshot(), messages, NOW, RULES).answers
-    expected = ["pending", "authorization_pending", "pending", "approved", "a key", "invalid_code"]
+    expected = ["pending", "authorization_pending", "pending", "approved", "a key", "a key"]
     assert [word(answer) for answer in answers] == expected
 
 
@@ -272,6 +274,40 @@ def test_a_decision_names_the_session_and_is_audited(approve: bool) -> None:
     assert decision.keys == []
 
 
+@pytest.mark.parametrize("approve", [True, False])
+def test_only_an_approval_lets_the_key_administer_and_the_audit_says_so(approve: bool) -> None:
+    answer, decision = one(replace(deciding(approve=approve), admin=True), device())
+    assert isinstance(answer, DeviceView)
+    assert answer.device.admin is approve
+    told = {"agent": "a-program/1.0"} | ({"admin": "true"} if approve else {})
+    assert json.loads(decision.audits[0].changes) == told
+    redeemed, _ = one(poll(), device(Status.APPROVED, admin=True))
+    assert isinstance(redeemed, Redeemed)
+    assert redeemed.key.admin
+
+
+def test_a_suspended_account_denies_devices_and_approves_none() -> None:
+    rows = snapshot(device())
+    rows.accounts[ANN] = replace(rows.accounts[ANN], suspended_ms=NOW)
+    answers = decide(rows, [deciding(), deciding(approve=False)], NOW, RULES).answers
+    assert answers[0] == Refused(Code.FORBIDDEN, "This account is suspended, so it approves no devices.")
+    assert word(answers[1]) == "denied"
+
+
+def test_an_order_expires_the_live_approvals_of_its_account_alone() -> None:
+    logins = [
+        device(Status.APPROVED, id="dev_ann"),
+        device(Status.APPROVED, id="dev_over", expires_ms=NOW),
+        device(Status.APPROVED, id="dev_bob", email=BOB),
+        device(Status.REDEEMED, id="dev_used"),
+        device(id="dev_new"),
+    ]
+    answer, decision = one(EndApproved(ANN), *logins)
+    assert answer == ApprovedEnded(1)
+    assert decision.changed.devices == {"dev_ann": replace(logins[0], status=Status.EXPIRED)}
+    assert one(EndApproved(ANN), *logins[1:])[0] == ApprovedEnded(0)
+
+
 @pytest.mark.parametrize(("live", "expected"), [(9, "approved"), (10, "key_limit"), (11, "key_limit")])
 def test_an_account_with_ten_keys_approves_no_more(live: int, expected: str) -> None:
     answer, decision = one(deciding(), device(), live=live)
@@ -336,12 +372,23 @@ def test_a_place_that_was_given_away_costs_one_key_and_no_more() -> None:
     assert [word(answer) for answer in more.answers] == ["expired_token", "key_limit"]
 
 
-def test_a_key_that_was_handed_out_is_noted_in_its_login_and_cannot_be_had_again() -> None:
-    polls: list[Message] = [poll(), poll(replace(KEY, id="key_2"))]
-    decision = decide(snapshot(device(Status.APPROVED), live=1), polls, NOW, RULES)
-    assert [word(answer) for answer in decision.answers] == ["a key", "invalid_code"]
-    assert [key.id for key in decision.keys] == ["key_1"]
-    assert decision.changed.devices == {"dev_1": device(Status.REDEEMED, key_id="key_1")}
+def test_a_key_that_was_handed_out_is_noted_in_its_login_and_is_returned_for_a_while() -> None:
+    other = replace(KEY, id="key_2")
+    decision = decide(snapshot(device(Status.APPROVED), live=1), [poll(), poll(), poll(other)], NOW, RULES)
+    assert [word(answer) for answer in decision.answers] == ["a key", "a key", "invalid_code"]
+    redeemed = device(Status.REDEEMED, key_id="key_1", polled_ms=NOW)
+    assert decision.changed.devices == {"dev_1": redeemed}
+    assert [each.id for each in decision.keys] == ["key_1"]
+    for late_ms, said in ((-MINUTE, "a key"), (RULES.repeat_ms - 1, "a key"), (RULES.repeat_ms, "invalid_code")):
+        answer, repeated = one(poll(), redeemed, after_ms=late_ms)
+        assert (word(answer), repeated) == (said, Decision(answers=[answer]))
+    assert word(decide(replace(snapshot(redeemed), accounts={}), [poll()], NOW, RULES).answers[0]) == "invalid_code"
+
+
+def test_an_account_that_has_made_all_keys_of_the_day_approves_no_device() -> None:
+    rows = replace(snapshot(device()), made_today={"ten_ann": RULES.keys_per_day})
+    assert [word(answer) for answer in decide(rows, [deciding()], NOW, RULES).answers] == ["rate_limited"]
+    assert word(decide(rows, [deciding(approve=False)], NOW, RULES).answers[0]) == "denied"
 
 
 @pytest.mark.parametrize(("approved", "decided"), [(True, "approved"), (False, "denied")])
@@ -423,7 +470,7 @@ def test_a_session_that_is_gone_decides_nothing() -> None:
     empty = Snapshot({"dev_1": device()})
     for message in (look(), deciding()):
         [answer] = decide(empty, [message], NOW, RULES).answers
-        assert word(answer) == "unauthorized"
+        assert (word(answer), isinstance(answer, Refused) and answer.hint) == ("unauthorized", SIGN_IN)
 
 
 def test_what_a_batch_wants_is_sorted_and_named_once() -> None:

@@ -322,6 +322,27 @@ def test_a_part_that_is_lost_is_credited_and_leaves_the_ad_on_the_air(ledger: Le
     }
 
 
+@pytest.mark.parametrize(
+    ("loss", "status", "issue", "back", "excess"),
+    [(REST, REFUNDED, "dispute_lost", REST, 0), (LEFT, REFUNDING, "refund_failed", LEFT, 0)],
+    ids=["nothing is left", "a part is left"],
+)
+def test_a_refund_that_comes_back_after_a_loss_is_owed_as_far_as_something_is_left(
+    ledger: Ledger, loss: int, status: BookingStatus, issue: str, back: int, excess: int
+) -> None:
+    pay(ledger)
+    ledger.act(ledger.refund("b1"), ledger.dispute("pay_1", LOST, amount_cents=loss))
+    ledger.act(ledger.settle("b1", None, "evt_r", "pay_1", PART, PART))
+    booking = booked(ledger.one(ledger.settle("b1", "closed", "evt_f", "pay_1", PART)))
+    assert (booking.status, booking.issue, booking.refunded_cents, booking.excess_cents) == (
+        status,
+        issue,
+        back,
+        excess,
+    )
+    assert ledger.credited == back
+
+
 def test_an_order_after_a_lost_part_refunds_what_is_left(ledger: Ledger) -> None:
     pay(ledger)
     ledger.act(ledger.dispute("pay_1", LOST, amount_cents=PART), ledger.refund("b1"))

@@ -1,14 +1,16 @@
 """A key ends no later than the key that granted it, and never carries administration that nobody gave it."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
 
-from actors.keys.messages import ByKey, EndKeys, KeySaved, KeysEnded
+from actors.keys.messages import ByKey, EndKeys, KeySaved, KeysEnded, Message
 from actors.keys.state import LockSet, rows_to_lock
 from actors.keys.validity import ADMIN_SCOPES, held_scopes, is_live
 from actors.values import Code, Refused, Scope
 from tests.state.registry import ANN, BOB, HOUR, MINUTE, NOON, Registry
+from tests.state.test_key_renewals import rotate
 from tests.state.test_keys import codes
 
 READ = (Scope.LIBRARY_READ,)
@@ -74,7 +76,7 @@ def test_a_key_that_was_granted_in_the_same_batch_ends_too(registry: Registry) -
 
 def test_revoking_locks_the_whole_family(registry: Registry) -> None:
     assert rows_to_lock([registry.revoke("1")]) == LockSet((), (), (), families=("k1",))
-    assert registry.snapshot([registry.revoke("1")]).keys.keys() == {"k1", "k2", "k3", "k4"}
+    assert registry.snapshot([registry.revoke("1")]).keys.keys() == {"k1", "k2", "k3", "k4", "k5"}
 
 
 def test_keys_that_a_key_granted_before_it_was_revoked_elsewhere_end_when_it_is_revoked_again(
@@ -106,6 +108,45 @@ def test_an_expired_key_counts_no_longer(registry: Registry) -> None:
     assert codes(registry.act(registry.issue("30"))) == [Code.KEY_LIMIT]
     registry.pass_ms(HOUR)
     assert codes(registry.act(registry.issue("30"))) == [None]
+
+
+# Keys of a day.
+
+
+def test_an_account_makes_so_many_keys_a_day_whether_they_still_work_or_not(registry: Registry) -> None:
+    """Created, rotated and claimed, by whichever of its keys. Those that an operator issues count and are not refused."""
+    registry.rules = replace(registry.rules, keys_per_day=7)
+    short = registry.issue("6", scopes=READ, by="2")
+    registry.act(replace(short, key=replace(short.key, expires_ms=NOON + MINUTE)))
+    registry.pass_ms(MINUTE)
+    for name in ("7", "8"):
+        registry.act(registry.mint(name))
+        registry.act(registry.start(name))
+    makers: dict[str, Message] = {
+        "a scoped key": registry.issue("10", scopes=READ, by="2"),
+        "a person": registry.issue("11", by="account"),
+        "a rotation": rotate(registry, "3", "12", "2"),
+        "a claim": registry.complete("7"),
+    }
+    for name, message in makers.items():
+        first, second = deepcopy(registry).act(message, registry.complete("8"))
+        assert codes([first, second]) == [None, Code.RATE_LIMITED], name
+        assert isinstance(second, Refused)
+        assert second.retry_after_seconds == 12 * 3_600 - 60, name
+    registry.act(registry.complete("7"))
+    assert codes(registry.act(*makers.values())) == [Code.RATE_LIMITED] * 3 + [None], "the claim is repeated"
+    assert codes(registry.act(registry.issue("13"))) == [None]
+    registry.pass_ms(12 * HOUR)
+    assert codes(registry.act(makers["a scoped key"])) == [None]
+
+
+def test_a_chain_of_any_length_ends_with_its_first_key(registry: Registry) -> None:
+    made = registry.keys["k3"]
+    for number in range(100, 3_100):
+        granter = "k3" if number == 100 else f"k{number - 1}"
+        registry.keys[f"k{number}"] = replace(made, id=f"k{number}", hash=b"%d" % number, granter_id=granter)
+    registry.act(registry.revoke("2"))
+    assert live(registry) == {"k1", "k5", "k9"}
 
 
 # All keys of an account.

@@ -163,14 +163,14 @@ async def reason_at(port: int, *, ssl: str = "prefer") -> str:
     arguments = {"host": "127.0.0.1", "port": port, "user": "ann", "database": "catalog", "ssl": ssl}
     async with open_loop():
         with pytest.raises(StorageUnavailable) as failed:
-            await connect(arguments, 5.0, {})
+            await connect(arguments, 5.0, {}, application="test", place="there")
     return str(failed.value)
 
 
 async def test_a_port_without_a_server_is_named_as_the_reason() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # and does not listen
-        assert await reason_at(unused.getsockname()[1]) == "no server listens there"
+        assert await reason_at(unused.getsockname()[1]) == "no server listens at there"
 
 
 async def test_a_server_that_is_not_postgres_or_refuses_tls_is_named_as_the_reason() -> None:
@@ -182,4 +182,4 @@ async def test_a_server_that_is_not_postgres_or_refuses_tls_is_named_as_the_reas
         [listener] = await nursery.start(partial(trio.serve_tcp, answers, 0, host="127.0.0.1"))
         reason = await reason_at(listener.socket.getsockname()[1], ssl="require")
         nursery.cancel_scope.cancel()
-    assert reason == "it is not a Postgres server, or refuses TLS"
+    assert reason == "there is not a Postgres server, or refuses TLS"

@@ -167,7 +167,7 @@ async def test_a_node_starts_while_a_worker_is_away(database_target: Target) -> 
     options = StorageOptions(PoolLimits(), "postgresql://stand.in", allow_unsafe=True, distributed=True)
     async with open_database(database_target) as database:
         await change(database, "update citus_stand_in.pg_dist_node set nodename = 'nowhere' where groupid = 1")
-        places = await _prepare(database, options, Path(), patient=False, prepared=False)
+        places = await _prepare(database, options, Path(), patient=True, migrates=True, inspect=None)
         assert places is not None
         assert set(places.of) == {1, 2}
 

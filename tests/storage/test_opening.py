@@ -10,12 +10,12 @@ from storage.opening import StorageOptions, _room
     ("nodes", "connections", "settings"),
     [
         (1, 8, {}),
-        (3, 9, {}),
-        (4, 8, {"max_connections": "56"}),
-        (64, 8, {"max_connections": "596"}),
-        (1, 500, {"max_connections": "521"}),
+        (3, 8, {}),
+        (4, 8, {"max_connections": "60"}),
+        (64, 8, {"max_connections": "660"}),
+        (1, 500, {"max_connections": "522"}),
     ],
 )
 def test_the_embedded_postgres_has_room_for_all_nodes(nodes: int, connections: int, settings: dict[str, str]) -> None:
-    """Each node has its pool and one listening connection. 20 connections remain for other uses."""
+    """Each node has its pool and two connections more. 20 remain for other uses."""
     assert _room(StorageOptions(PoolLimits(connections=connections), nodes=nodes)) == settings

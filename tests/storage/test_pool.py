@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from actors.catalog.store import Kind, Search
-from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
+from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable, WritesRefused
 from storage.connection.asyncio_border import STATEMENTS
 from storage.connection.listener import Listener
 from storage.connection.pool import Connection, Database, PoolLimits, open_database
@@ -146,6 +146,34 @@ async def test_a_long_transaction_loses_its_connection(database_target: Target) 
         with trio.fail_after(BOUND_SECONDS), pytest.raises(StorageUnavailable):
             await database.transact(lambda c: c.execute("select pg_sleep(60)"), seconds=0.2)
         await database.ping()
+
+
+@pytest.mark.parametrize(
+    ("before", "why"),
+    [
+        ("set local role pg_read_all_data", "the role of the service lacks a right; doctor lists it"),
+        ("set transaction read only", "it is read-only"),
+        ("do $$ begin raise 'kein Platz' using errcode = '53100'; end $$", "its disk is full"),
+        ("do $$ begin raise 'Ein-/Ausgabefehler' using errcode = '58030'; end $$", "its disk fails"),
+    ],
+    ids=["rights", "read-only", "disk full", "disk broken"],
+)
+async def test_a_write_that_the_server_refuses_is_the_problem_of_the_next_ping(
+    database: Database, before: str, why: str
+) -> None:
+    async def write(connection: Connection) -> None:
+        await connection.execute(before)
+        await note(connection)
+
+    await database.ping()
+    with pytest.raises(StorageUnavailable):
+        await database.transact(write)
+    with pytest.raises(WritesRefused) as refused:
+        await database.ping()
+    assert str(refused.value) == why
+    await database.transact(note)
+    with pytest.raises(WritesRefused):
+        await database.ping()  # although another write has succeeded
 
 
 async def test_two_transactions_that_collide_are_contended(database: Database) -> None:

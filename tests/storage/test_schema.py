@@ -89,7 +89,7 @@ async def test_a_node_that_does_not_migrate_names_the_missing_migration(database
     *_, last = migrations()
     await check_migrated(database)
     await database.transact(forget_last)
-    with pytest.raises(SchemaDrift, match=f"lacks migration {last.version:04d}_{last.name}: restart the whole service"):
+    with pytest.raises(SchemaDrift, match=f"lacks migration {last.version:04d}_{last.name}: run 'migrate'"):
         await check_migrated(database)
 
 

@@ -34,8 +34,9 @@ async def test_each_change_is_kept(logins: Logins) -> None:
     approved = replace(paced, status=Status.APPROVED, email=ANN, session_id="ses_1", decided_ms=NOW + 3_000)
     assert await logins.send(deciding(1), now_ms=NOW + 3_000) == [DeviceView(approved)]
     assert await logins.words(poll(1)) == ["a key"]
-    redeemed = replace(approved, status=Status.REDEEMED, key_id="key_of_1")
+    redeemed = replace(approved, status=Status.REDEEMED, key_id="key_of_1", polled_ms=NOW)
     assert await logins.send(look(code(1))) == [DeviceView(redeemed)]
+    assert await logins.words(poll(1), poll(1, 2)) == ["a key", "invalid_code"]
 
 
 async def test_a_redeemed_device_has_a_full_key_of_its_account(logins: Logins) -> None:

@@ -111,12 +111,12 @@ async def test_crossing_batches_of_two_nodes_do_not_deadlock(nodes: Nodes, datab
     one, two = nodes
     await one.send(*(start(number) for number in range(8)))
     forth = [deciding(number, session=1 + number % 2, email=(ANN, BOB)[number % 2]) for number in range(8)]
-    polls = [poll(number) for number in range(8)]
+    polls, others = [poll(number) for number in range(8)], [poll(number, 10 + number) for number in range(8)]
     results = await together(
         partial(one.words, *forth, *polls),
-        partial(two.words, *reversed(polls), *reversed(forth)),
+        partial(two.words, *reversed(others), *reversed(forth)),
         *(partial(a_node(database).issue, 100 + number, (ANN, BOB)[number % 2]) for number in range(4)),
     )
     assert not [result for result in results if isinstance(result, Exception)], results
-    handed_out = await one.keys(*range(8))
+    handed_out = await one.keys(*range(18))
     assert len(handed_out) == sum(words.count("a key") for words in results[:2])

@@ -1,5 +1,7 @@
 """The webhook sender in virtual time: prompt, at least once, in order, and slow receivers cost the others nothing."""
 
+import json
+import logging
 from itertools import pairwise
 
 import pytest
@@ -67,6 +69,36 @@ async def test_a_receiver_is_left_alone_for_as_long_as_it_asks_up_to_the_longest
     async with world.open(world.sender()):
         await trio.sleep(5 * HOUR_MS / 1_000)
     assert [round(later[0] - sooner[0]) for sooner, later in pairwise(world.begun)] == [120, 10, 4 * 3_600]
+
+
+@pytest.mark.parametrize(
+    ("reply", "cause"),
+    [
+        (DeliveryFailed("the connection was refused"), "the connection was refused"),
+        (DeliveryFailed("the TLS handshake failed"), "the TLS handshake failed"),
+        (DeliveryFailed("the host has an address that is not public"), "the host has an address that is not public"),
+        (NEVER, "no answer within 10 s"),
+        (RuntimeError("a bug of this test"), "RuntimeError"),
+    ],
+)
+async def test_what_is_not_http_is_one_error_for_accounts_and_its_cause_for_the_log(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, reply: float | Exception, cause: str
+) -> None:
+    """A webhook can name any host and port, so its errors would map the ports of others."""
+    caplog.set_level(logging.INFO)
+    world = World(replies={HOST: lambda _: reply})
+    await world.post.open()
+    world.add(1, 1)
+    await world.tell()
+    async with world.open(world.sender()):
+        await trio.sleep(3.1 * DAY_MS / 1_000)
+    [waiting] = await world.post.log()
+    assert (waiting.last_error, waiting.answered) == ("no HTTP response", None)
+    [mail] = await world.post.mails()
+    assert json.loads(mail.facts)["error"] == "no HTTP response"
+    [off] = world.memory.webhooks.values()
+    assert off.disabled_reason == "No delivery succeeded for 3 days. Last error: no HTTP response."
+    assert f"failed on attempt 1: {cause}" in caplog.text
 
 
 async def test_pauses_end_at_four_hours_and_after_three_days_the_webhook_is_off(autojump_clock: MockClock) -> None:

@@ -37,7 +37,7 @@ HEADERS: Mapping[str, Any] = {
     ),
     "Set-Cookie": text("Sets or deletes the session cookie."),
     "Content-Disposition": text("Lets a browser save the response as a file."),
-    "ETag": text("Strong validator of a response without a key. Send it back in `If-None-Match`."),
+    "ETag": text("Strong validator of the response. Send it back in `If-None-Match`: a 304 is not charged to a key."),
     "Link": text('The address of the next page, as `rel="next"` (RFC 8288). Absent on the last one.'),
     "X-Search-Relaxed": text(
         "Present if no entry has all words of `q`: those returned have the most of them, or similar words.",

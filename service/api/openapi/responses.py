@@ -23,7 +23,7 @@ def responses(operation: Operation, examples: Examples) -> dict[str, Any]:
     found = {"200": _success(operation, examples)}
     if operation.cacheable:
         found["304"] = {
-            "description": "Not modified: the response that If-None-Match names is current (requests without a key)",
+            "description": "Not modified: the response that If-None-Match names is current. Not charged to a key",
             "headers": _header_references(["X-Request-Id", "ETag"]),
         }
     for status, codes in sorted(_by_status(operation.all_codes).items()):

@@ -224,6 +224,7 @@ ROWS = (
     ),
     _deciding(
         name="editAccountKey",
+        repeatable=True,
         method="PATCH",
         path="/api/v1/account/keys/{id}",
         summary="Edit the name or the end of a key of the account",

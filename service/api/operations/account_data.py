@@ -193,6 +193,7 @@ ROWS = (
     ),
     _notifications(
         name="editNotifications",
+        repeatable=True,
         method="PATCH",
         summary="Edit the notifications of the account",
         description="Turns mails about the topics that you send on or off. Repeating the request has no effect.",

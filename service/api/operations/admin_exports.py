@@ -1,14 +1,17 @@
 """The administrators' lists as CSV files. Times are ISO 8601 in UTC, amounts are cents."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
-from enum import Enum
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter, itemgetter
+from types import NoneType
 from typing import Any, TypeVar
 
 from actors.accounts.store import AccountFilter, AccountLine, AccountPosition
 from actors.bookings.records import BookingView, CampaignView, Slot, Sponsor
+from actors.bookings.reports import day_text
 from actors.bookings.store import Before, MonthRevenue
-from actors.clock import SECOND_MS
+from actors.clock import DAY_MS, SECOND_MS, day_of
 from actors.values import AuditRecord
 from service.api.context import Services
 from service.api.messages import Answer
@@ -16,7 +19,7 @@ from service.api.operations.bookings import booking_position
 from service.api.operations.responses import newest_first
 from service.api.operations.sponsors import campaign_position
 from service.api.spreadsheets import Cell, Spreadsheet, csv_answer
-from service.schemas.rows import value_of
+from service.schemas.rows import source_of
 from service.schemas.sponsors import Profile
 
 T = TypeVar("T")
@@ -25,7 +28,14 @@ Fetch = Callable[[Before | None, int], Awaitable[Sequence[T]]]
 
 def moment(at_ms: int | None) -> str:
     """A time as text; empty for None."""
-    return "" if at_ms is None else f"{datetime.fromtimestamp(at_ms // SECOND_MS, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    if at_ms is None:
+        return ""
+    minutes, seconds = divmod(at_ms % DAY_MS // SECOND_MS, 60)
+    return f"{day_text(day_of(at_ms))}T{MINUTES[minutes]}:{seconds:02}Z"
+
+
+MINUTES = [f"{minutes // 60:02}:{minutes % 60:02}" for minutes in range(24 * 60)]
+"""The minutes of a day as text."""
 
 
 async def accounts_file(services: Services, wanted: AccountFilter) -> Answer:
@@ -60,13 +70,15 @@ BOOKING = (
 
 
 async def bookings_file(services: Services, fetch: Fetch[BookingView]) -> Answer:
+    now_ms = services.clock.now_ms()
+
     def cells(view: BookingView) -> Sequence[Cell]:
         booking = view.booking
         return cells_of(
             BOOKING,
             booking,
             view,
-            status=booking.status_at(services.clock.now_ms()).value,
+            status=booking.status_at(now_ms).value,
             slot=booking.slot_name,
             campaign=view.campaign_name,
             sponsor=view.sponsor_name,
@@ -139,13 +151,51 @@ async def _file(
 
 def cells_of(header: Sequence[str], *rows: object, **given: Any) -> Sequence[Cell]:
     """The cells of a line: those that are `given`, and all others from the first row that has them."""
-    return [_cell(*(("", given[name]) if name in given else value_of(name, rows))) for name in header]
+    source = _source(header, tuple(map(type, rows)), tuple(given))
+    values = list(given.values())
+    for read, row in zip(source.reads, rows, strict=True):
+        values += read(row)
+    cells: list[Any] = [value if type(value) in CELLS else _text(value) for value in source.ordered(values)]
+    for place in source.moments:
+        cells[place] = moment(cells[place])
+    return cells
 
 
-def _cell(name: str, value: Any) -> Cell:
-    if name.endswith("_ms"):
-        return moment(value)
+CELLS = (str, int, NoneType, float)
+"""Types of values that are written as they are. The others are enums and truth values."""
+
+
+def _text(value: Any) -> Cell:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    cell: Cell = value.value if isinstance(value, Enum) else value
+    cell: Cell = value.value
     return cell
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where the cells of a line are from: `reads` takes the values of each row, `ordered` the cells of all values, given ones
+    first, and `moments` are the places of times."""
+
+    reads: Sequence[Callable[[Any], Iterable[Any]]]
+    ordered: Callable[[Sequence[Any]], Iterable[Any]]
+    moments: Sequence[int]
+
+
+@cache
+def _source(header: Sequence[str], kinds: tuple[type, ...], given: Sequence[str]) -> _Source:
+    found = {name: source_of(name, kinds) for name in header if name not in given}
+    fields: list[list[str]] = [[] for _ in kinds]
+    for place, field in found.values():
+        fields[place].append(field)
+    places = [*given, *(name for row in range(len(kinds)) for name in found if found[name][0] == row)]
+    order = [places.index(name) for name in header]
+    moments = [place for place, name in enumerate(header) if name in found and found[name][1].endswith("_ms")]
+    return _Source([_values(each) for each in fields], _values(order, itemgetter), moments)
+
+
+def _values(names: Sequence[Any], getter: Callable[..., Callable[[Any], Any]] = attrgetter) -> Callable[[Any], Any]:
+    """A function that returns the values with some names."""
+    if len(names) > 1:
+        return getter(*names)
+    return lambda row: [getter(name)(row) for name in names]

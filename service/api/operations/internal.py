@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from actors.bookings.changes import unknown_booking
-from actors.bookings.records import OPEN, Booking, BookingStatus, BookingView, Mode
-from actors.bookings.store import Before
+from actors.bookings.records import OPEN, Booking, BookingView, Mode
+from actors.bookings.slots import unknown_slot
 from actors.mail.messages import RenderedMessage
 from actors.shared import notices
 from actors.values import Agent, AuditRecord, Code, Refused
@@ -18,15 +18,16 @@ from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
 from service.api.operations.account_data import stop_mails, view_stopping
-from service.api.operations.bookings import booking_of, booking_position
+from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import place_in_catalog
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
 from service.api.policy import Access, Budget
-from service.config.deployment import host_of, is_local, is_public
+from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.internal import (
+    BookingCount,
     BookingStep,
     BookingSteps,
     CatalogPlace,
@@ -40,6 +41,7 @@ from service.schemas.internal import (
     SponsorOverview,
     StoppedMails,
 )
+from service.schemas.inventory import SlotAnswer, admin_slot_of
 from service.schemas.lists import CatalogQuery
 from service.schemas.rows import filled
 from service.schemas.sessions import SessionBegun
@@ -55,7 +57,6 @@ OUTBOX_MAILS = 50
 MAX_STEPS = 50
 """The newest records of a booking, and of its campaign, that are read."""
 
-PAGE_BOOKINGS = 200
 MAX_READ = 1_000
 """The newest bookings of an account that the sums of an overview are over."""
 
@@ -83,9 +84,10 @@ def outbox_is_open(config: Config, request: Request) -> bool:
     server, tls = config.server, config.tls
     if config.mail.smtp_url or is_public(server.base_url):
         return False
-    addresses = [server.bind, *([tls.bind] if tls.bind else []), request.headers.get("host", "")]
+    binds_here = binds_local(server.bind) and binds_local(tls.bind)
+    addressed_here = is_local(host_of(request.headers.get("host", "")))
     forwarded = any(name.startswith("x-forwarded-") or name in FORWARDED for name in request.headers)
-    return not forwarded and is_loopback(request.client) and all(is_local(host_of(address)) for address in addresses)
+    return not forwarded and is_loopback(request.client) and binds_here and addressed_here
 
 
 def _outbox_mail(rendered: RenderedMessage) -> OutboxMail:
@@ -187,6 +189,12 @@ def _purchase(services: Services, view: BookingView, *, changed: bool = False) -
     return Answer.of(purchase)
 
 
+@with_id(unknown_slot)
+async def read_slot(services: Services, call: Call, slot_id: str) -> Answer | Refused:
+    found = [slot for slot in await services.sponsorship.slots() if slot.id == slot_id]
+    return Answer.of(SlotAnswer(slot=admin_slot_of(found[0]))) if found else unknown_slot()
+
+
 @with_id(unknown_booking)
 async def read_steps(services: Services, call: Call, booking_id: str) -> Answer | Refused:
     view = await services.sponsorship.booking(call.caller.owner, booking_id)
@@ -208,56 +216,25 @@ def steps_of(records: Sequence[AuditRecord], since_ms: int) -> list[BookingStep]
 
 
 async def read_overview(services: Services, call: Call) -> Answer | Refused:
-    views: list[BookingView] = []
-    before: Before | None = None
-    more = True
-    while more and len(views) < MAX_READ:
-        page = await services.sponsorship.bookings(call.caller.owner, before, PAGE_BOOKINGS)
-        views += page
-        more = len(page) == PAGE_BOOKINGS
-        if more:
-            before = booking_position(page[-1])
-    now_ms = services.clock.now_ms()
-    present = sorted((each for each in views if is_present(each, now_ms)), key=_first_week)
-    past = sorted((each for each in views if is_past(each, now_ms)), key=_first_week, reverse=True)
-    paid = [each.booking.paid_ms for each in views if each.booking.paid_ms is not None]
+    store, owner, now_ms = services.sponsorship, call.caller.owner, services.clock.now_ms()
+    totals = await store.totals(owner, MAX_READ)
     overview = SponsorOverview(
-        present=[booking_of(services, each) for each in present[:MAX_PRESENT]],
-        past=[booking_of(services, each) for each in past[:MAX_PAST]],
-        bookings=len(views),
-        more=more,
-        sinceMs=min(paid, default=None),
-        impressions=sum(each.impressions for each in views),
-        clicks=sum(each.clicks for each in views),
-        spent=spent_of(views),
+        present=[booking_of(services, each) for each in await store.present_bookings(owner, now_ms, MAX_PRESENT)],
+        past=[booking_of(services, each) for each in await store.past_bookings(owner, now_ms, MAX_PAST)],
+        bookings=totals.bookings,
+        more=totals.bookings == MAX_READ,
+        sinceMs=totals.since_ms,
+        impressions=totals.impressions,
+        clicks=totals.clicks,
+        spent=[filled(Spent, each, currency=currency) for currency, each in totals.spent.items()],
     )
     return Answer.of(overview)
 
 
-def is_present(view: BookingView, now_ms: int) -> bool:
-    """Whether a booking is held, or paid with weeks that are not over."""
-    status = view.booking.status_at(now_ms)
-    return status in OPEN or (status is BookingStatus.PAID and now_ms < view.booking.week_end_ms)
-
-
-def is_past(view: BookingView, now_ms: int) -> bool:
-    """Whether a booking was paid, and is over or was refunded. Those that were never paid are only in the whole list."""
-    return view.booking.paid_ms is not None and not is_present(view, now_ms)
-
-
-def _first_week(view: BookingView) -> tuple[int, int, str]:
-    return view.booking.week_start_ms, view.booking.created_ms, view.booking.id
-
-
-def spent_of(views: Sequence[BookingView]) -> list[Spent]:
-    """The sums paid and refunded, by currency."""
-    sums: dict[str, Spent] = {}
-    for booking in (each.booking for each in views if each.booking.paid_ms is not None):
-        spent = sums.setdefault(booking.money_currency, Spent(currency=booking.money_currency))
-        spent.paidCents += booking.paid_cents or booking.amount_cents
-        spent.refundedCents += booking.refunded_cents
-        spent.refunds += booking.refunded_cents > 0
-    return [sums[currency] for currency in sorted(sums)]
+async def count_bookings(services: Services, call: Call) -> Answer | Refused:
+    """The number of an account's bookings, null if there are `MAX_READ` or more."""
+    number = await services.sponsorship.count_bookings(call.caller.owner, MAX_READ)
+    return Answer.of(BookingCount(bookings=None if number == MAX_READ else number))
 
 
 async def view_ending(services: Services, call: Call) -> Answer | Refused:
@@ -339,6 +316,8 @@ INTERNAL = (
     _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
+    _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
+    _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),
     _row("endByLink", "ending/{token}", end_by_link, Ending, "POST"),
     _row("viewStopping", "stopping/{token}", view_stopping, StoppedMails),

@@ -263,6 +263,7 @@ ROWS = (
     ),
     _passkeys(
         name="editPasskey",
+        repeatable=True,
         method="PATCH",
         path=f"{PATH}/{{id}}",
         summary="Edit the name of a passkey",

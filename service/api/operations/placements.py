@@ -9,7 +9,7 @@ from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.responses import cached
-from service.api.policy import Access
+from service.api.policy import Access, Budget
 from service.schemas.inventory import Calendar, CalendarQuery, Inventory, InventoryQuery, PlacementList, RateCard
 from service.snapshots.placements import WEEKS_BACK, Rendered
 
@@ -77,6 +77,7 @@ ROWS = (
         handler=get_inventory,
         result=Inventory,
         query=InventoryQuery,
+        keyless=Budget.PLACEMENTS,
     ),
     _showing(
         name="getCalendar",
@@ -96,6 +97,7 @@ ROWS = (
         description="Returns the paid and approved placements to show now.",
         handler=list_placements,
         result=PlacementList,
+        keyless=Budget.PLACEMENTS,
     ),
 )
 

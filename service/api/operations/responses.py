@@ -103,14 +103,17 @@ def _address(base_url: str, path: str, query: str, known: type[BaseModel]) -> st
 
 
 def cached(call: Call, body: bytes, etag: str, max_age_seconds: int) -> Answer:
-    """200, or 304 if a keyless client already has this body. Keyed responses carry counters and are not cached. The body is
-    the same for all callers, so it may be compressed."""
-    if call.caller.resolved is not None:
-        return Answer(200, body, [("cache-control", "no-store"), VARY], public_tag=etag)
+    """200, or 304 if the client already has this body, which is the same for all callers and may be compressed. Shared caches
+    keep it for `max_age_seconds` if no key was sent. With a key, a cache asks each time: a 304 is not charged."""
+    kept = KEYED if call.caller.resolved is not None else _shared(max_age_seconds)
     tag = known_tag(call.request.headers, etag)
     if tag is not None:
-        return Answer(304, b"", [("etag", tag), *_shared(max_age_seconds)])
-    return Answer(200, body, [("etag", etag), *_shared(max_age_seconds)], public_tag=etag)
+        return Answer(304, b"", [("etag", tag), *kept])
+    return Answer(200, body, [("etag", etag), *kept], public_tag=etag)
+
+
+KEYED = ("cache-control", "private, no-cache"), ("vary", f"Authorization, {VARY[1]}")
+"""Headers of a response to a key: it has counters of its own."""
 
 
 @lru_cache(256)

@@ -166,6 +166,7 @@ ROWS = (
     ),
     _managing(
         name="editScopedKey",
+        repeatable=True,
         method="PATCH",
         path="/api/v1/sponsors/keys/{id}",
         summary="Edit the name or the end of a scoped key",

@@ -139,7 +139,7 @@ PATH = "/api/v1/sponsors/webhooks"
 
 _webhooks = partial(account_operation, tag="Webhooks")
 _reading = partial(_webhooks, method="GET", scopes=(Scope.SPONSOR_READ,))
-_writing = partial(_webhooks, method="POST", scopes=(Scope.SPONSOR_WRITE,))
+_writing = partial(_webhooks, method="POST", scopes=(Scope.SPONSOR_WRITE,), repeatable=True)
 
 ROWS = (
     _reading(

@@ -99,7 +99,7 @@ def campaign_answer(view: CampaignView) -> CampaignAnswer:
 
 _sponsors = partial(account_operation, tag="Sponsors")
 _campaigns = partial(_sponsors, tag="Campaigns")
-_writing = partial(_campaigns, scopes=(Scope.SPONSOR_WRITE,), result=CampaignAnswer)
+_writing = partial(_campaigns, scopes=(Scope.SPONSOR_WRITE,), result=CampaignAnswer, repeatable=True)
 
 
 def _move(move: CampaignMove, summary: str, description: str) -> Operation:
@@ -111,6 +111,8 @@ def _move(move: CampaignMove, summary: str, description: str) -> Operation:
         description=description,
         handler=_moving(move),
         codes=(Code.NOT_FOUND, Code.INVALID_STATE, *((Code.CAMPAIGN_LIMIT,) if move is CampaignMove.SUBMIT else ())),
+        # What takes an ad off the air is never refused. To repeat it, the campaign has to be submitted or resumed again.
+        repeatable=move in (CampaignMove.SUBMIT, CampaignMove.RESUME),
     )
 
 
@@ -127,6 +129,7 @@ ROWS = (
     ),
     _sponsors(
         name="saveProfile",
+        repeatable=True,
         method="PATCH",
         path="/api/v1/sponsors/profile",
         summary="Save the sponsor profile",

@@ -34,6 +34,7 @@ STILL = (
     "booking.refund_ordered",
     "booking.refund_declined",
     "booking.refunded_in_part",
+    "booking.refund_returned",
     "booking.paid_twice",
     "booking.video_described",
     "booking.dispute_opened",

@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
 
-from actors.clock import day_of
+from actors.clock import DAY_MS, day_of
 from actors.devices.codes import read_code
 from actors.keys.actor import Issued, Minted
 from actors.keys.messages import Claimed, TierSet
@@ -135,6 +135,8 @@ def _may_be_refused(case: Case, operation: Operation, letter: OutboxMessage) -> 
             )
         case Code.KEY_LIMIT:
             return most_live(case, about.email, operation) >= RULES.full_keys_per_account
+        case Code.RATE_LIMITED:
+            return may_have_made_all_keys(case, about.email)
         case Code.ALREADY_UPGRADED:
             return any(each.about.email != about.email and _may_be_claimed(each) for each in tries)
     return False
@@ -250,6 +252,8 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
             about = operation.about
             if operation.result.code is Code.IDEMPOTENCY_CONFLICT:
                 continue  # `one_key_for_each_idempotency_key` checks it
+            if operation.result.code is Code.RATE_LIMITED and may_have_made_all_keys(case, about.email):
+                continue
             if about.admin and operation.result.code is Code.FORBIDDEN:
                 continue  # `no_key_gives_what_it_lacks` checks it
             if about.granted_by is not None and operation.result.code is not Code.KEY_LIMIT:
@@ -366,6 +370,34 @@ def too_many_keys(world: "World", batch_id: BatchId) -> Iterator[str]:
         for tenant_id, live in counts.items():
             if live > most:
                 yield f"{batch_id!r} left {tenant_id} with {live} live keys of {most}"
+
+
+BEFORE_MIDNIGHT_MS = 3_000
+"""A key that is asked for so late may be decided on the next day."""
+
+
+def too_many_keys_today(world: "World", audits: Sequence[AuditRecord]) -> Iterator[str]:
+    """A key or a session grants no key beyond those of the day. `audits` are those of the transaction."""
+    issued = [audit for audit in audits if audit.action == "key.issued"]
+    for audit in issued:
+        key = world.memory.keys[audit.target_id]
+        if audit.actor_type not in ("key", "session") or key.created_ms % DAY_MS > DAY_MS - BEFORE_MIDNIGHT_MS:
+            continue
+        made = sum(
+            each.tenant_id == key.tenant_id and day_of(each.created_ms) == day_of(key.created_ms)
+            for each in world.memory.keys.values()
+        )
+        if made - len(issued) >= RULES.keys_per_day:
+            yield f"{audit.actor_id} granted {key.id} as key {made} of {RULES.keys_per_day} of {key.tenant_id} that day"
+
+
+def may_have_made_all_keys(case: Case, email: str) -> bool:
+    """Whether an account had made as many keys of a day as it may by the end of the run."""
+    account = case.memory.accounts.get(email)
+    if account is None:
+        return False
+    days = Counter(day_of(key.created_ms) for key in case.memory.keys.values() if key.tenant_id == account.tenant_id)
+    return max(days.values(), default=0) >= RULES.keys_per_day
 
 
 def claimed_keys_carry_no_administration(case: Case) -> Iterator[str]:

@@ -91,7 +91,7 @@ class Logins:
         login = self._now(login_id)
         match login.status:
             case "redeemed":
-                return "invalid_code"
+                return self._again(login, poll)
             case "denied":
                 return "access_denied"
             case "expired":
@@ -121,10 +121,20 @@ class Logins:
             login.polled_ms is not None and self._batch.now_ms < login.polled_ms + login.interval * 1_000 - EARLY_MS
         )
         tenant_id = self._batch.accounts[email]
-        login.status, login.key_id = "redeemed", poll.key.id
+        login.status, login.key_id, login.polled_ms = "redeemed", poll.key.id, self._batch.now_ms
         self._keys[poll.key.id] = tenant_id, login.agent[:64].strip() or None
         self._audits.append(("key.issued", poll.key.id, session_id, {"deviceId": login_id}))
         return f"key {poll.key.id} of {tenant_id}"
+
+    def _again(self, login: Login, poll: devices.Poll) -> str:
+        """A lost answer can be asked for once more, for a while."""
+        assert login.decided is not None
+        assert login.polled_ms is not None
+        late = self._batch.now_ms >= login.polled_ms + DEVICES.repeat_ms
+        self.met["a key was asked for again too late" if late else "a key was handed out again"] += 1
+        if late or login.key_id != poll.key.id:
+            return "invalid_code"
+        return f"key {login.key_id} of {self._batch.accounts[login.decided[0]]}"
 
     def _typed(self, user_code: str, session_id: str) -> str:
         """Return the login with a user code, or the refusal."""

@@ -143,17 +143,19 @@ def _at(case: Case, session_id: str, tick: int) -> Seat | None:
 def keys_that_were_handed_out_are_known(case: Case) -> Iterator[str]:
     """An answered key belongs to the account; a device code yields one key, and it resolves everywhere."""
     texts: dict[str, str] = {}
-    by_code: dict[str, list[str]] = {}
+    by_code: dict[str, set[str]] = {}
     for operation in case.of("poll"):
         if isinstance(operation.result, RedeemedKey):
             stored = case.memory.keys.get(operation.result.key.id)
             texts[operation.result.api_key] = operation.result.key.id
-            by_code.setdefault(operation.about, []).append(operation.result.key.id)
+            by_code.setdefault(operation.about, set()).add(operation.result.key.id)
             if stored is None or stored.hash != digest(operation.result.api_key):
                 yield f"{operation.result.key.id} was handed out and is stored as {stored}"
     for key_ids in by_code.values():
         if len(key_ids) > 1:
-            yield f"one device code yielded {key_ids}"
+            yield f"one device code yielded {sorted(key_ids)}"
+    if len(set().union(*by_code.values())) < len(by_code):
+        yield f"several device codes yielded one key: {by_code}"
     for operation in case.of("resolve"):
         if operation.about in texts and operation.result is None:
             yield f"{operation.node} does not know {texts[operation.about]} at {operation.start:.3f}"

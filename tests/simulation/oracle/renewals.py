@@ -10,6 +10,7 @@ from actors.quota.messages import Metered
 from actors.values import AuditRecord, BatchId, Code, Refused
 from tests.simulation.history import Operation
 from tests.simulation.oracle.case import EPSILON, Case, maybe_before, surely_before
+from tests.simulation.oracle.keys import may_have_made_all_keys
 from tests.simulation.rules import LIFE_SECONDS, RULES
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ def rotations_are_refused_for_a_reason(case: Case) -> Iterator[str]:
             case Code.KEY_LIMIT:
                 own = [each for each in case.of("rotate") if each.about.email == about.email]
                 fair = sum(maybe_before(each, operation) for each in own) >= RULES.full_keys_per_account
+            case Code.RATE_LIMITED:
+                fair = may_have_made_all_keys(case, about.email)
             case _:
                 fair = False
         if not fair:

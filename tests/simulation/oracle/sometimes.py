@@ -76,6 +76,8 @@ PEOPLE = (
     "expired when pending",
     "expired when approved",
     "a form was locked",
+    "a key was asked for again too late",
+    "a key was handed out again",
     "a form was unlocked",
     "a right user code met a lock",
     "wrong user codes were forgiven",

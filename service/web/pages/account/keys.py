@@ -238,10 +238,12 @@ def ending_soon(own: Sequence[Key], now_ms: int) -> list[Key]:
 
 
 def in_order(own: Sequence[Key], now_ms: int) -> list[Key]:
-    """The keys as the dashboard lists them: those that end soon, then those that were used or created last."""
+    """The keys as the dashboard lists them: those that end soon, then those that were used or created last, then ended
+    ones."""
     soon = ending_soon(own, now_ms)
-    others = [key for key in own if key not in soon]
-    return [*soon, *sorted(others, key=lambda key: int(key.get("lastUsedAt", key["createdAt"])), reverse=True)]
+    ended = [key for key in own if key.get("expiresAt", now_ms + 1) <= now_ms]
+    others = [key for key in own if key not in soon and key not in ended]
+    return [*soon, *sorted(others, key=lambda key: int(key.get("lastUsedAt", key["createdAt"])), reverse=True), *ended]
 
 
 def key_list_section(request: Addressed, now_ms: int, own: Sequence[Key]) -> Mapping[str, object]:

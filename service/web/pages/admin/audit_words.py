@@ -29,6 +29,7 @@ DONE: Mapping[str, str] = {
     "booking.paid_twice": "Paid the booking a second time",
     "booking.refund_declined": "The refund was refused by the payment processor",
     "booking.refund_failed": "The refund failed after it was reported as done",
+    "booking.refund_returned": "A refund came back after disputes had taken the payment",
     "booking.refund_ordered": "Ordered the refund",
     "booking.refund_request_declined": "Declined the request for a refund",
     "booking.refund_requested": "Asked for a refund",

@@ -16,7 +16,7 @@ from service.web.pages.parts.forms import (
     whole_of,
 )
 from service.web.pages.parts.messages import CHOOSE
-from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
+from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
 LIST, NEW = "/admin/slots", "/admin/slots/new"
 MARK = "~"
@@ -100,10 +100,8 @@ def _id(request: PageRequest) -> str:
 
 
 async def _slot(request: PageRequest) -> dict[str, Any]:
-    for each in await by_name(request):
-        if each["id"] == _id(request):
-            return dict(each)
-    raise nothing_here()
+    slot: dict[str, Any] = (await request.ask("readSlot", path={"id": _id(request)})).or_raise()["slot"]
+    return slot
 
 
 def _as_typed(slot: Mapping[str, Any]) -> dict[str, str]:

@@ -39,6 +39,7 @@ BOOKING_STEPS: Mapping[str, str] = {
     "booking.refunded_in_part": "A part was refunded",
     "booking.refund_declined": "The payment processor declined the refund",
     "booking.refund_failed": "The refund did not arrive",
+    "booking.refund_returned": "A refund came back, after the bank had taken the payment",
     "booking.dispute_opened": "Payment disputed at the bank",
     "booking.dispute_won": "The bank decided for the payment",
     "booking.dispute_lost": "The bank took the payment back",

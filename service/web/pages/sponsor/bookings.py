@@ -58,9 +58,9 @@ def by_weeks(bookings: Sequence[Json], now_ms: int) -> tuple[list[Json], list[Js
 
 
 async def _total(request: PageRequest) -> int | None:
-    """The number of all bookings, None if there are too many to read."""
-    read = await request.ask("readOverview")
-    return None if read.refused is not None or read.json["more"] else int(read.json["bookings"])
+    """The number of all bookings, None if there are too many to count."""
+    counted: int | None = (await request.ask("countBookings")).or_raise()["bookings"]
+    return counted
 
 
 # Booking a week.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from actors.clock import DAY_MS, SECOND_MS
@@ -114,6 +115,7 @@ def by_booking(rows: Sequence[Json]) -> list[Sums]:
     return sorted(sums.values(), key=lambda each: (-each.impressions, each.booking_id))
 
 
+@lru_cache(1_024)
 def _ms(day: str) -> int:
     return int(datetime.combine(date.fromisoformat(day), datetime.min.time(), UTC).timestamp()) * SECOND_MS
 

@@ -1,0 +1,102 @@
+"""A connection is lost if its server waits for the client that waits for it. The clock is virtual, and the server a fake."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from actors.values import StorageUnavailable
+from storage.connection.lost_connections import LOOK_SECONDS, SUSPECT_SECONDS, LostConnections
+from storage.connection.pool import PoolLimits, open_database
+from storage.connection.target import Target
+from tests.slow import repeats
+from tests.storage.proxy import Weather, proxied
+
+WAITS = {"pid": 7, "since": "12:00:00"}
+BEFORE = {"pid": 7, "since": "11:59:59"}
+GONE = {"pid": 7, "since": None}
+AWAY = StorageUnavailable("no server listens there")
+
+
+@dataclass(eq=False)
+class FakeConnection:
+    """In use, or one that asks. The last of its answers repeats."""
+
+    answers: Sequence[Mapping[str, Any] | StorageUnavailable | None] = ()
+    backend: int = 7
+    asked: list[list[int]] = field(default_factory=list)
+
+    @property
+    def _transport(self) -> "FakeConnection":
+        return self
+
+    def get_extra_info(self, name: str) -> None:
+        return None
+
+    async def fetch(self, statement: str, backends: list[int]) -> list[Mapping[str, Any]]:
+        answer = self.answers[min(len(self.asked), len(self.answers) - 1)]
+        self.asked.append(backends)
+        if isinstance(answer, StorageUnavailable):
+            raise answer
+        return [] if answer is None else [answer]
+
+    def terminate(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("answers", "seconds", "lost"),
+    [
+        ([WAITS], 2.0, True),
+        ([GONE], 2.0, True),
+        ([None], 2.0, False),
+        ([BEFORE, WAITS, None], 2.0, False),
+        ([WAITS, AWAY, WAITS, AWAY], 2.0, False),
+        ([AWAY, WAITS], 2.0, True),
+        ([WAITS], SUSPECT_SECONDS, False),
+    ],
+    ids=["idle", "without a process", "busy", "idle in between", "unreachable", "reachable again", "not long enough"],
+)
+async def test_a_connection_is_given_up_if_its_server_says_twice_that_it_waits(
+    answers: Sequence[Any], seconds: float, lost: bool, autojump_clock: MockClock
+) -> None:
+    given_up: list[Any] = []
+    asking, used = FakeConnection(answers), FakeConnection()
+
+    async def connect() -> FakeConnection:
+        return asking
+
+    watched = LostConnections(connect, given_up.append)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watched.watch)
+        await trio.sleep(10 * LOOK_SECONDS)
+        assert not asking.asked, "nobody asks while nothing waits"
+        with watched.using(used):
+            await trio.sleep(seconds)
+        nursery.cancel_scope.cancel()
+    assert given_up[:1] == [used] * lost
+
+
+@repeats("the test above, with a fake server")
+async def test_a_statement_that_a_network_swallows_is_given_up_once_the_network_is_back(
+    database_target: Target,
+) -> None:
+    if database_target.host is None:
+        pytest.skip("the proxy stands before a unix socket")
+    limits = PoolLimits(statement_seconds=50.0, command_seconds=60.0)
+    async with proxied(database_target) as proxy, open_database(proxy.target, limits) as database:
+        assert await database.fetchval("select 1 from pg_sleep(1.5)") == 1, "a slow statement is not lost"
+        proxy.weather = Weather.SILENT
+        began = trio.current_time()
+        async with trio.open_nursery() as nursery:
+
+            async def swallowed() -> None:
+                with pytest.raises(StorageUnavailable):
+                    await database.fetchval("select 1")
+
+            nursery.start_soon(swallowed)
+            await trio.sleep(0.2)
+            proxy.weather = Weather.FAIR
+        assert trio.current_time() - began < 30.0

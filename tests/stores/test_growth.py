@@ -1,0 +1,76 @@
+"""What one free account can fill: no statement that serves it, or an administrator, reads the rows that have ended.
+
+The tables and their bounds stand in docs/retention.md; `test_keys_at_scale.py` and `test_webhooks_at_scale.py` have two more.
+"""
+
+import re
+from itertools import product
+from typing import Any
+
+from actors.times import DAY_MS, WEEK_MS
+from storage.connection.pool import Connection, Database
+from storage.postgres.keys import SQL as KEYS
+from storage.postgres.ledger import SQL as LEDGER
+from storage.postgres.sessions import SQL as SESSIONS
+from storage.postgres.sponsorship import OVERSIGHT
+
+NOW = 1_790_000_000_000
+EMAIL = "one+1@example.com"
+
+FILLED = f"""
+insert into tenants (id, tier) select 'ten_' || n, 'claimed' from generate_series(1, 60) as n;
+insert into accounts (email, tenant_id, created_ms) select 'one+' || n || '@example.com', 'ten_' || n, 1
+from generate_series(1, 60) as n;
+insert into sponsors (tenant_id, id, name, website, created_ms) values ('ten_1', 'spo_1', 'Brand', '', 1);
+insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms) values ('key_1', sha256('1'), '', 'user', 'ten_1', 1);
+insert into slots (id, name, side, week_price_cents, created_ms, active, weeks, coming_soon)
+values ('slot-1', 'Slot', 'left', 1, 1, true, 1, false);
+insert into campaigns (id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms)
+select 'cmp_' || n, 'ten_1', '', '', '', '', '', '', case when n = 1 then 'pending' else 'draft' end, n
+from generate_series(1, 200) as n;
+insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status,
+    mode, created_ms, hold_ms, refunded_cents)
+select 'bok_' || n, 'ten_1', 'cmp_1', 'slot-1', 'Slot', {NOW} - {WEEK_MS}, 1, 1, 'usd', 'expired', 'test',
+    {NOW} - {DAY_MS} - n, 1, 0
+from generate_series(1, 20000) as n;
+insert into audit (id, created_ms, actor_type, actor_id, actor_email, action, target_type, target_id, request_id, changes)
+select 'aud_' || n, n, 'key', 'key_1', '{EMAIL}', case when n = 1 then 'campaign.rejected' else 'campaign.edited' end,
+    'campaign', 'cmp_1', '', '{{}}'
+from generate_series(1, 20000) as n;
+insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms)
+select 'ses_' || n, sha256(n::text::bytea), '{EMAIL}', '', 1, 1, {NOW} - n, case when n % 2 = 0 then 1 end
+from generate_series(1, 20000) as n;
+analyze;
+"""
+
+STATEMENTS: dict[str, tuple[str, list[Any]]] = {
+    "a charge's key": (
+        KEYS.resolve,
+        [[bytes.fromhex("6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b")], 50],
+    ),
+    "the accounts of a mailbox": (LEDGER.siblings, [["ten_1"], NOW - DAY_MS]),
+    "the bookings of a new hold": (LEDGER.lock_bookings, [[], ["ten_1"], NOW - DAY_MS]),
+    "the limits of campaigns": (LEDGER.campaign_counts, [["ten_1"]]),
+    "a list of sessions": (SESSIONS.of_email, [EMAIL, NOW]),
+    "a sign-in": (SESSIONS.lock_sessions, [[], [EMAIL], NOW]),
+    "the review queue": (OVERSIGHT.review_queue, [NOW, -1, "", 50, 0, 0]),
+}
+MOST_ROWS = 400
+
+
+async def test_20_000_ended_bookings_sessions_and_records_are_not_read(database: Database) -> None:
+    await database.transact(lambda connection: connection.execute(FILLED))
+
+    async def read(connection: Connection) -> dict[str, int]:
+        found = {}
+        for (name, (statement, values)), mode in product(STATEMENTS.items(), ("generic", "custom")):
+            await connection.execute(f"set plan_cache_mode = force_{mode}_plan")
+            explain: str = f"explain (analyze, timing off, summary off) {statement}"
+            lines = "\n".join(row[0] for row in await connection.fetch(explain, *values))
+            counts = [float(rows) * int(loops) for rows, loops in re.findall(r"rows=(\d+\.?\d*) loops=(\d+)", lines)]
+            counts += map(float, re.findall(r"Rows Removed by \w+(?: \w+)?: (\d+)", lines))
+            found[f"{name}, {mode} plan"] = int(max(counts))
+        return found
+
+    counts = await database.transact(read)
+    assert {name: count for name, count in counts.items() if count > MOST_ROWS} == {}
