@@ -3,13 +3,14 @@
 Every number has a least value."""
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from service.config.bounds import Section
+from service.config.bounds import AN_ORIGIN, Section
 from service.config.loading import load
 from service.config.model import Config
 from service.config.user_errors import ConfigError
@@ -83,6 +84,37 @@ def test_a_number_below_its_least_value_is_refused_by_its_name() -> None:
                     load(None, environment)
             else:
                 load(None, environment)
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://catalog.example.com", "https://catalog.example.com"),
+        ("HTTPS://Catalog.Example.com:443", "https://catalog.example.com"),
+        ("http://catalog.lan:80", "http://catalog.lan"),
+        ("https://catalog.example.com:08443", "https://catalog.example.com:8443"),
+        ("https://Bücher.example", "https://xn--bcher-kva.example"),
+        ("http://catalog_app:8080", "http://catalog_app:8080"),
+        ("http://[0:0:0:0:0:0:0:1]:8080", "http://[::1]:8080"),
+        ("https://user:secret@example.com", None),
+        ("https://example.com?x", None),
+        ("https://example.com#", None),
+        ("https://example.com\\", None),
+        ("https://example.com:65536", None),
+        ("https://:443", None),
+        ("https://[::1", None),
+        ("https://b\u2028cher.example", None),
+    ],
+)
+def test_an_origin_is_read_as_browsers_send_it(url: str, origin: str | None) -> None:
+    """Forms and passkeys are compared with `server.base_url`, and other sites' pages with `server.mcp_origins`."""
+    environment = {"CATALOG__SERVER__BASE_URL": url, "CATALOG__SERVER__MCP_ORIGINS": json.dumps(["*", url])}
+    if origin is None:
+        with pytest.raises(ConfigError, match=f"server.base_url: {AN_ORIGIN}; server.mcp_origins.1: {AN_ORIGIN}"):
+            load(None, environment)
+        return
+    server = load(None, environment).server
+    assert (server.base_url, server.mcp_origins) == (origin, ["*", origin])
 
 
 def test_the_bench_and_the_deployments_name_settings_that_exist() -> None:

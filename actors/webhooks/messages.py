@@ -171,6 +171,8 @@ class Attempt:
     took_ms: int
     error: str | None = None
     answered: int | None = None
+    wait_ms: int = 0
+    """How long the receiver asks to be left alone."""
     started: bool = True
     detail: str | None = None
 

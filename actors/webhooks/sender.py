@@ -3,7 +3,7 @@ SQL."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import trio
@@ -99,7 +99,7 @@ class WebhookSender(LeasingSender[Task, Attempt]):
         except DeliveryFailed as error:
             if error.answered is None:
                 return self._failed(work, now_ms, str(error))
-            return self._ended(work, now_ms, error=str(error), answered=error.answered)
+            return replace(self._ended(work, now_ms, error=str(error), answered=error.answered), wait_ms=error.wait_ms)
 
     def _failed(self, work: Task, now_ms: int, error: str) -> Attempt:
         """An attempt without an HTTP response. Accounts see one error for all of them, because a webhook can name any host

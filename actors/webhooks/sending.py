@@ -29,7 +29,8 @@ ERROR_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """The pause after a failed attempt doubles from `pause_ms` to `pause_max_ms`. A webhook without a success for
+    """The pause after a failed attempt doubles from `pause_ms` to `pause_max_ms`, and is longer if the receiver asks for it,
+    but never longer than that. A webhook without a success for
     `give_up_ms` is turned off. A delivery older than `keep_ms` is not sent. An attempt over `slow_ms` was slow."""
 
     pause_ms: int = 5 * SECOND_MS
@@ -41,10 +42,10 @@ class Retries:
     def __post_init__(self) -> None:
         assert 0 < self.pause_ms <= self.pause_max_ms <= self.give_up_ms <= self.keep_ms
 
-    def pause_after(self, failures: int) -> int:
-        """The pause after so many failures, in milliseconds."""
+    def pause_after(self, failures: int, wait_ms: int = 0) -> int:
+        """The pause after so many failures, at the last of which the receiver asked for `wait_ms`, in milliseconds."""
         # The exponent is bounded because the power is not: the count comes from the database.
-        return int(min(self.pause_ms * 2 ** min(max(failures - 1, 0), 32), self.pause_max_ms))
+        return int(min(max(self.pause_ms * 2 ** min(max(failures - 1, 0), 32), wait_ms), self.pause_max_ms))
 
 
 # Events become deliveries.
@@ -154,9 +155,9 @@ def _after_failure(webhook: Webhook, delivery: Delivery, attempt: Attempt, retri
         failures=failures,
         failing_since_ms=since_ms,
         slow=True,
-        paused_ms=now_ms + retries.pause_after(failures),
+        paused_ms=now_ms + retries.pause_after(failures, attempt.wait_ms),
     )
-    due_ms = now_ms + retries.pause_after(delivery.attempts)
+    due_ms = now_ms + retries.pause_after(delivery.attempts, attempt.wait_ms)
     again = replace(delivery, due_ms=due_ms, answered=attempt.answered, last_error=attempt.error)
     if webhook.status is WebhookStatus.DISABLED:
         return Verdict(again, webhook)

@@ -15,11 +15,13 @@ MAX_COUNTED = 1_000
 
 
 class DeliveryFailed(Exception):
-    """An attempt failed. The text is one line without secrets; `answered` is the HTTP status, if there was one."""
+    """An attempt failed. The text is one line without secrets; `answered` is the HTTP status, if there was one, and `wait_ms`
+    how long the receiver asks to be left alone."""
 
-    def __init__(self, text: str, answered: int | None = None) -> None:
+    def __init__(self, text: str, answered: int | None = None, wait_ms: int = 0) -> None:
         super().__init__(text)
         self.answered = answered
+        self.wait_ms = wait_ms
 
 
 class Receivers(Protocol):

@@ -38,14 +38,17 @@ MOST_WHOLE = 10**18
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]{1,4})?', re.DOTALL)
 """A string, or a number, of a JSON text."""
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-_IDEMPOTENCY_KEY = re.compile(IDEMPOTENCY_KEY_PATTERN)
+_IDEMPOTENCY_KEY = re.compile(f'({IDEMPOTENCY_KEY_PATTERN})|"({IDEMPOTENCY_KEY_PATTERN})"')
 
 
 def read_idempotency_key(headers: Mapping[str, str]) -> str | Refused | None:
-    """The value of `Idempotency-Key`; None if the header is absent."""
-    key = headers.get(IDEMPOTENCY_KEY)
-    if key is None or _IDEMPOTENCY_KEY.fullmatch(key):
-        return key
+    """The value of `Idempotency-Key`, with or without quotes: drafts of the header make it a string of RFC 8941, and most
+    services take it plain. None if the header is absent."""
+    text = headers.get(IDEMPOTENCY_KEY)
+    if text is None:
+        return None
+    if found := _IDEMPOTENCY_KEY.fullmatch(text):
+        return found[1] or found[2]
     return invalid_field("Idempotency-Key", "pattern", "must be 1 to 100 characters of A-Z, a-z, 0-9, _ and -")
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from service.config.bounds import AN_ORIGIN, ORIGIN, Count, Seconds, Section, at_most, format_of
+from service.config.bounds import Count, OptionalOrigin, Origin, Seconds, Section, at_most, format_of
 from service.http.addresses import Network
 
 BIND = r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):[0-9]{1,5}"
@@ -21,9 +21,6 @@ CONTACT = rf"((mailto:)?{EMAIL}|https://[0-9A-Za-z\[][!-~]*)?"
 """An optional contact as RFC 9116 has it."""
 A_CONTACT = "must be an email address, or an address that begins with mailto: or https://"
 
-WEB_ORIGIN = r"\*|https?://[^/\s]+"
-A_WEB_ORIGIN = 'must be http:// or https:// and a host, without a path, or "*"'
-
 
 def _as_url(contact: str) -> str:
     """The contact as a web or mail address."""
@@ -33,14 +30,14 @@ def _as_url(contact: str) -> str:
 class Server(Section):
     bind: Binds
     ops_bind: OptionalBind
-    base_url: Annotated[str, format_of(ORIGIN, AN_ORIGIN)]
+    base_url: OptionalOrigin
     security_contact: Annotated[str, Field(max_length=500), format_of(CONTACT, A_CONTACT), AfterValidator(_as_url)]
     workers: Annotated[int, Field(ge=1, le=64)]
     engine: Literal["own", "hypercorn"]
     data_dir: str
     trusted_proxies: list[Network]
     user: str
-    mcp_origins: list[Annotated[str, format_of(WEB_ORIGIN, A_WEB_ORIGIN)]]
+    mcp_origins: list[Literal["*"] | Origin]
     allow_unsafe_public: bool
     hsts_seconds: Annotated[int, Field(ge=0, le=63_072_000)]
     secret: str

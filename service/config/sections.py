@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from actors.events.sites import MOST_SITES, host_of
-from service.config.bounds import AN_ORIGIN, ORIGIN, Count, Factor, Seconds, Section, at_most, format_of
+from service.config.bounds import Count, Factor, OptionalOrigin, Seconds, Section, at_most, format_of
 from service.http.addresses import Network
 from service.schemas.account import MOST_DAYS
 from service.schemas.events import EVENTS_IN_A_REQUEST
@@ -127,7 +127,7 @@ class Billing(Section):
     mode: Literal["test", "live"]
     stripe_secret_key: str
     stripe_webhook_secret: str
-    stripe_url: Annotated[str, format_of(ORIGIN, AN_ORIGIN)]
+    stripe_url: OptionalOrigin
     timeout_seconds: Seconds
     refund_retry_seconds: Seconds
     seller_name: Line

@@ -165,7 +165,7 @@ class _Session:
     def deliver(self, mail: Mail) -> None:
         message = as_message(mail)
         try:
-            smtp = self._smtp = self._connected()
+            smtp = self._smtp = self._connected(_own_name(sender_address(mail.sender).domain))
             try:
                 self._prepare(smtp)
                 self._hand_over(smtp, mail, message)
@@ -184,11 +184,11 @@ class _Session:
                 # Not ssl's own method: it drops the encryption first, under a thread that may be writing.
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
-    def _connected(self) -> smtplib.SMTP:
+    def _connected(self, own_name: str) -> smtplib.SMTP:
         host, port = self._server.host, self._server.port
         if self._server.tls is Tls.FROM_START:
-            return smtplib.SMTP_SSL(host, port, _own_name(), timeout=self._seconds, context=self._tls)
-        return smtplib.SMTP(host, port, _own_name(), timeout=self._seconds)
+            return smtplib.SMTP_SSL(host, port, own_name, timeout=self._seconds, context=self._tls)
+        return smtplib.SMTP(host, port, own_name, timeout=self._seconds)
 
     def _prepare(self, smtp: smtplib.SMTP) -> None:
         """Greet, encrypt and log in as configured. No failure here is permanent, because a configuration can be fixed."""
@@ -229,10 +229,11 @@ def _leave(smtp: smtplib.SMTP) -> None:
     smtp.close()
 
 
-def _own_name() -> str:
-    """The name of this host, without a DNS lookup, which may be slow."""
+def _own_name(domain: str) -> str:
+    """The name for EHLO: this host's, without a DNS lookup, which may be slow. A short name or localhost, as in containers,
+    is the name of many hosts, and relays refuse those and addresses of loopback: then `domain`, the sender's."""
     name = socket.gethostname()
-    return name if "." in name and name.isascii() else "[127.0.0.1]"
+    return name if "." in name and name.isascii() and not name.startswith("localhost.") else domain
 
 
 def _words(error: OSError) -> str:

@@ -24,7 +24,6 @@ FORMATS = ("none", "packed")
 """Attestation formats that browsers send when none is asked for: an authenticator may sign with the new key itself."""
 
 KEY_BYTES = 2_048
-DEFAULT_PORTS = {"http": 80, "https": 443}
 
 log = logging.getLogger(__name__)
 
@@ -46,20 +45,13 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def origin_of(base_url: str) -> str:
-    """The origin of the service's pages, as browsers write it."""
-    parts = urlsplit(base_url)
-    port = f":{parts.port}" if parts.port not in (None, DEFAULT_PORTS.get(parts.scheme)) else ""
-    host = parts.hostname or ""
-    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
-
-
 class WebAuthn:
-    """Passkeys for the service at `base_url`: user verification is required, and attestation is not asked for."""
+    """Passkeys for the service at `base_url`, which is the origin of its pages as browsers send it: user verification is
+    required, and attestation is not asked for."""
 
     def __init__(self, base_url: str) -> None:
         self._rp_id = rp_id_of(base_url)
-        self._origin = origin_of(base_url)
+        self._origin = base_url
 
     @property
     def available(self) -> bool:

@@ -1,9 +1,13 @@
 """Posts events to receivers, signed as Standard Webhooks says, with h11."""
 
 import hmac
+import re
 import ssl
 from base64 import b64encode
 from collections.abc import Sequence
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 import h11
@@ -19,8 +23,13 @@ from service.version import PROGRAM, VERSION
 
 HEAD_BYTES = 32 * 1024
 RESPONSE_BYTES = 64 * 1024
-"""A receiver with a longer response has failed: with all interim heads, the framing, and the body, which is not used.
-Without this bound, a flood of small parts would keep the node busy until the deadline."""
+"""Most of a response that is read: all interim heads, the framing, and the body, which is not used. Without this bound, a
+flood of small parts would keep the node busy until the deadline."""
+
+BODY_SECONDS = 1.0
+"""Time for the body after a 2xx status. To read it spares the receiver an error; it does not change the outcome."""
+
+_SECONDS = re.compile(r"[0-9]{1,9}")
 
 READ_BYTES = 16 * 1024
 PORTS = {"https": 443, "http": 80}
@@ -85,7 +94,7 @@ class HttpReceivers:
         request = h11.Request(method="POST", target=target, headers=self._headers(task, parts.netloc, body))
         resolve = self._resolve_slow if task.webhook.slow else self._resolve
         async with connected(host, port, tls, resolve, self._allowed) as stream:
-            return await _exchange(stream, request, body)
+            return await _exchange(stream, request, body, self._clock.now_ms())
 
     def _headers(self, task: Task, netloc: str, body: bytes) -> list[tuple[str, str]]:
         delivery, seconds = task.delivery, self._clock.now_ms() // SECOND_MS
@@ -101,28 +110,56 @@ class HttpReceivers:
         ]
 
 
-async def _exchange(stream: trio.abc.Stream, request: h11.Request, body: bytes) -> int:
-    """Send a request and read its response; returns the status. Raises `DeliveryFailed`."""
+async def _exchange(stream: trio.abc.Stream, request: h11.Request, body: bytes, now_ms: int) -> int:
+    """Send a request and read its response; returns the status. Raises `DeliveryFailed`.
+
+    The receiver has the event once its status is 2xx, whatever becomes of the body: another attempt would repeat the event.
+    """
     connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
     parts = (request, h11.Data(data=body), h11.EndOfMessage())
     await stream.send_all(b"".join(connection.send(part) or b"" for part in parts))
-    status = size = 0
-    while True:
+    response = _Response(stream, connection)
+    while isinstance(head := await response.part(), h11.InformationalResponse):
+        pass
+    if not isinstance(head, h11.Response):
+        raise DeliveryFailed("the response is not valid HTTP")
+    status = head.status_code
+    if not 200 <= status <= 299:
+        raise DeliveryFailed(f"status {status}", status, _wait_ms(head, now_ms))
+    with suppress(DeliveryFailed, trio.BrokenResourceError), trio.move_on_after(BODY_SECONDS):
+        while isinstance(await response.part(), h11.Data):
+            pass
+    return status
+
+
+def _wait_ms(head: h11.Response, now_ms: int) -> int:
+    """The `Retry-After` of a response, which is seconds or a date (RFC 9110, 10.2.3), in milliseconds. 0 without one."""
+    value = next((value.decode("latin-1") for name, value in head.headers if name == b"retry-after"), "")
+    if _SECONDS.fullmatch(value):
+        return int(value) * SECOND_MS
+    try:
+        return max(0, int(parsedate_to_datetime(value).timestamp() * SECOND_MS) - now_ms)
+    except (ValueError, OverflowError):
+        return 0
+
+
+class _Response:
+    """Reads a response in parts, up to `RESPONSE_BYTES`."""
+
+    def __init__(self, stream: trio.abc.Stream, connection: h11.Connection) -> None:
+        self._stream = stream
+        self._connection = connection
+        self._left = RESPONSE_BYTES
+
+    async def part(self) -> Any:
+        """The next event of h11. Raises `DeliveryFailed` if the response is not valid or too long."""
         try:
-            event = connection.next_event()
-            if event is h11.NEED_DATA:
-                part = bytes(await stream.receive_some(READ_BYTES))
-                size += len(part)
-                if size > RESPONSE_BYTES:
-                    words = f"the response has more than {RESPONSE_BYTES // 1024} KiB"
-                    raise DeliveryFailed(words, status or None)
-                connection.receive_data(part)
+            while (event := self._connection.next_event()) is h11.NEED_DATA:
+                data = bytes(await self._stream.receive_some(READ_BYTES))
+                self._left -= len(data)
+                if self._left < 0:
+                    raise DeliveryFailed(f"the response has more than {RESPONSE_BYTES // 1024} KiB")
+                self._connection.receive_data(data)
         except h11.RemoteProtocolError:
             raise DeliveryFailed("the response is not valid HTTP") from None
-        match event:
-            case h11.Response(status_code=status) if not 200 <= status <= 299:
-                raise DeliveryFailed(f"status {status}", status)
-            case h11.EndOfMessage():
-                return status
-            case h11.ConnectionClosed() | h11.PAUSED:
-                raise DeliveryFailed("the response is not valid HTTP")
+        return event

@@ -45,6 +45,7 @@ from actors.webhooks.store import Receivers
 from service.api.context import Services
 from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
+from service.config.bounds import origin_of
 from service.config.model import Config
 from service.config.user_errors import ConfigError
 from service.observability import collectors
@@ -150,7 +151,7 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
 
 
 def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> Services:
-    base_url = config.server.base_url or ports.node.url
+    base_url = config.server.base_url or origin_of(ports.node.url)
     clock, entropy, secrets, classes = ports.clock, ports.entropy, ports.secrets, ports.classes
     node, bounds = ports.node.id, limits.actors
     nodes = Heartbeat(stores.nodes, ports.node, limits.nodes)

@@ -23,6 +23,8 @@ class Mailbox:
         self._replies = replies
         self.envelopes: list[Envelope] = []
         self.encrypted: list[bool] = []
+        self.names: list[str | None] = []
+        """What clients called themselves."""
 
     @property
     def messages(self) -> list[EmailMessage]:
@@ -49,6 +51,7 @@ class Mailbox:
         if reply.startswith("250"):
             self.envelopes.append(envelope)
             self.encrypted.append(session.ssl is not None)
+            self.names.append(session.host_name)
         return reply
 
     async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:

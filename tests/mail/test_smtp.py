@@ -51,6 +51,25 @@ async def test_a_mail_arrives_with_its_code_and_headers() -> None:
     assert CODE in html.get_content()
 
 
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("mail-7.example.com", "mail-7.example.com"),
+        ("3f9c1d2ab07e", "catalog.example"),
+        ("localhost", "catalog.example"),
+        ("localhost.localdomain", "catalog.example"),
+        ("büro.example", "catalog.example"),
+    ],
+)
+async def test_the_greeting_names_this_host_or_the_sender_s_domain(
+    host: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: host)
+    with servers.SmtpServer(Mailbox()) as server:
+        await to(server).send(mail())
+    assert server.taken.names == [name]
+
+
 async def test_several_mails_at_once_all_arrive() -> None:
     with servers.SmtpServer(Mailbox()) as server:
         transport = to(server)

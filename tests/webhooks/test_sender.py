@@ -2,13 +2,14 @@
 
 import json
 import logging
+from itertools import pairwise
 
 import pytest
 import trio
 from trio.testing import MockClock
 
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.webhooks.messages import DeliveryStatus, WebhookStatus
+from actors.webhooks.messages import DeliveryStatus, Task, WebhookStatus
 from actors.webhooks.sender import SenderLimits
 from actors.webhooks.sending import Retries
 from actors.webhooks.store import DeliveryFailed
@@ -51,6 +52,23 @@ async def test_a_failed_delivery_is_retried_with_the_same_body_until_it_succeeds
     assert len(set(world.bodies)) == 1
     [done] = await world.post.log()
     assert (done.status, done.attempts, done.answered) == (DeliveryStatus.DELIVERED, 5, 204)
+
+
+async def test_a_receiver_is_left_alone_for_as_long_as_it_asks_up_to_the_longest_pause(
+    autojump_clock: MockClock,
+) -> None:
+    asked = [120_000, 1_000, 10**12]
+
+    def reply(task: Task) -> float | int | Exception:
+        number = task.delivery.attempts
+        return DeliveryFailed("status 503", 503, asked[number - 1]) if number <= len(asked) else 204
+
+    world = World(replies={HOST: reply}, limits=SenderLimits(poll_seconds=600.0))
+    world.add(1, 1)
+    await world.tell()
+    async with world.open(world.sender()):
+        await trio.sleep(5 * HOUR_MS / 1_000)
+    assert [round(later[0] - sooner[0]) for sooner, later in pairwise(world.begun)] == [120, 10, 4 * 3_600]
 
 
 @pytest.mark.parametrize(
