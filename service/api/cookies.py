@@ -23,8 +23,7 @@ class Cookie:
     plain_name: str
 
     def name(self, base_url: str) -> str:
-        # All ports of a host share its cookies (RFC 6265, 8.5), and over http with any program, so the name must be our own.
-        return f"{'__Host' if base_url.startswith('https://') else 'catalog'}-{self.plain_name}"
+        return f"__Host-{self.plain_name}" if base_url.startswith("https://") else self.plain_name
 
     def value(self, headers: Mapping[str, str], base_url: str) -> str | None:
         """The value in a request. None if there is none, or more than one."""

@@ -25,7 +25,7 @@ class Person:
         self.number = next(_numbers)
         self.email = f"person{self.number}@example.com"
         token, now_ms = SESSION_TOKEN.new(os.urandom(ENTROPY_BYTES)), int(time.time() * 1_000)
-        self.headers = {"cookie": f"catalog-session={token}", "sec-fetch-site": "same-origin"}
+        self.headers = {"cookie": f"session={token}", "sec-fetch-site": "same-origin"}
         self.tenant, self.session = tenant, session = f"ten_person{self.number}", f"ses_person{self.number}"
         moments = f"{now_ms}, {now_ms}, {now_ms + SESSION_MS}"
         external.ask(

@@ -267,7 +267,7 @@ async def test_nobody_touches_the_passkeys_of_another_account(world: World) -> N
 
 async def test_there_are_no_passkeys_at_an_address_where_browsers_offer_none() -> None:
     async with open_world(SERVER__BASE_URL="http://127.0.0.1:8080") as world:
-        cookie = {"Cookie": f"catalog-session={world.session(ANN)}", "Sec-Fetch-Site": "same-origin"}
+        cookie = {"Cookie": f"session={world.session(ANN)}", "Sec-Fetch-Site": "same-origin"}
         response = await world.client.post(f"{PASSKEYS}/challenge", headers=cookie)
         assert outcome(response) == (409, "invalid_state")
 

@@ -188,7 +188,7 @@ def test_code_with_and_without_a_body_and_with_a_session_runs(
 ) -> None:
     person = meet()
     person.comes("coder@example.com", "/dashboard")
-    [session] = [each["value"] for each in person.context.cookies() if each["name"] == "catalog-session"]
+    [session] = [each["value"] for each in person.context.cookies() if each["name"] == "session"]
     key = node.command("issue-key", "--email", "coder@example.com").strip()
     for name, shown in {
         "mintKey": "claimToken",

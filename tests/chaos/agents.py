@@ -99,15 +99,15 @@ class Person(Addressee):
         if code is None:
             return
         body = {"email": email, "code": code}
-        browser = {**OUR_PAGE, "cookie": f"catalog-sign-in={token_of(started)}"}
+        browser = {**OUR_PAGE, "cookie": f"sign-in={token_of(started)}"}
         reply = await self.ask("sign in", "/api/v1/auth/session/complete", body, headers=browser)
         if reply is None or reply.status != 200:
             return
         token = token_of(reply)
         self.answers.sessions[token] = email
         for _ in range(self.chance.randint(1, 4)):
-            await self.ask("list sessions", "/api/v1/auth/sessions", headers={"cookie": f"catalog-session={token}"})
-            await self.ask("see the dashboard", "/dashboard", headers={"cookie": f"catalog-session={token}"})
+            await self.ask("list sessions", "/api/v1/auth/sessions", headers={"cookie": f"session={token}"})
+            await self.ask("see the dashboard", "/dashboard", headers={"cookie": f"session={token}"})
             await self._link_a_device(token)
 
     async def _link_a_device(self, token: str) -> None:
@@ -117,7 +117,7 @@ class Person(Addressee):
             return
         device = started.json()
         body = {"userCode": device["user_code"], "decision": "approve"}
-        browser = {**OUR_PAGE, "cookie": f"catalog-session={token}"}
+        browser = {**OUR_PAGE, "cookie": f"session={token}"}
         approved = await self.ask("approve a device", "/api/v1/auth/device/approval", body, headers=browser)
         if approved is None or approved.status != 200:
             return

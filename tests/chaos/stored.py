@@ -85,7 +85,7 @@ async def working(nodes: Mapping[int, str], answers: Answers) -> dict[str, str]:
                 if is_key:
                     reply = await auditor.ask("use a key", "/api/v1/usage", key=secret)
                 else:
-                    cookie = {"cookie": f"catalog-session={secret}"}
+                    cookie = {"cookie": f"session={secret}"}
                     reply = await auditor.ask("use a session", "/api/v1/auth/sessions", headers=cookie)
                 works[secret] = "lost" if reply is None else f"{reply.status} {reply.error}".strip()
                 if reply is not None and reply.status != 503:

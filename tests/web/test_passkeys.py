@@ -196,7 +196,7 @@ async def test_administration_leads_to_a_passkey_if_one_is_needed() -> None:
 
 async def test_where_browsers_offer_no_passkeys_the_page_says_so() -> None:
     async with open_world(SERVER__BASE_URL="http://127.0.0.1:8080") as world:
-        headers = {"Cookie": f"catalog-session={world.session(ANN)}", "Accept": "text/html"}
+        headers = {"Cookie": f"session={world.session(ANN)}", "Accept": "text/html"}
         page = words(await world.client.get(PAGE, headers=headers))
         assert "Browsers offer no passkeys at http://127.0.0.1:8080." in page
         assert "data-passkey" not in page

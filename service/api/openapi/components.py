@@ -55,7 +55,7 @@ SECURITY_SCHEMES: Mapping[str, Any] = {
         "type": "apiKey",
         "in": "cookie",
         "name": "__Host-session",
-        "description": "A signed-in browser session. Over plain http the cookie is named `catalog-session`. "
+        "description": "A signed-in browser session. Over plain http the cookie is named `session`. "
         "Requests that change something must come from a page of this service.",
     },
 }
