@@ -85,7 +85,6 @@ def test_a_stock_client_logs_in_from_the_metadata_alone(nodes: Nodes, person: Pe
         token = redeem()
         assert (token["token_type"], token["access_token"][:8]) == ("Bearer", "cs_user_")
         assert [client.get(f"{node.url}/api/v1/usage").json()["email"] for node in nodes] == [person.email] * 2
-        with pytest.raises(OAuthError, match="invalid_code"):
-            redeem()
+        assert redeem()["access_token"] == token["access_token"], "the answer of a poll may have been lost"
     for secret in (token["access_token"], device["device_code"]):
         assert [node.log().count(secret) for node in nodes] == [0, 0]
