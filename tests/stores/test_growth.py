@@ -3,16 +3,15 @@
 The tables and their bounds stand in docs/retention.md; `test_keys_at_scale.py` and `test_webhooks_at_scale.py` have two more.
 """
 
-import re
-from itertools import product
 from typing import Any
 
 from actors.times import DAY_MS, WEEK_MS
-from storage.connection.pool import Connection, Database
+from storage.connection.pool import Database
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.sessions import SQL as SESSIONS
 from storage.postgres.sponsorship import OVERSIGHT
+from tests.stores.test_keys_at_scale import many_rows_read
 
 NOW = 1_790_000_000_000
 EMAIL = "one+1@example.com"
@@ -61,16 +60,4 @@ MOST_ROWS = 400
 async def test_20_000_ended_bookings_sessions_and_records_are_not_read(database: Database) -> None:
     await database.transact(lambda connection: connection.execute(FILLED))
 
-    async def read(connection: Connection) -> dict[str, int]:
-        found = {}
-        for (name, (statement, values)), mode in product(STATEMENTS.items(), ("generic", "custom")):
-            await connection.execute(f"set plan_cache_mode = force_{mode}_plan")
-            explain: str = f"explain (analyze, timing off, summary off) {statement}"
-            lines = "\n".join(row[0] for row in await connection.fetch(explain, *values))
-            counts = [float(rows) * int(loops) for rows, loops in re.findall(r"rows=(\d+\.?\d*) loops=(\d+)", lines)]
-            counts += map(float, re.findall(r"Rows Removed by \w+(?: \w+)?: (\d+)", lines))
-            found[f"{name}, {mode} plan"] = int(max(counts))
-        return found
-
-    counts = await database.transact(read)
-    assert {name: count for name, count in counts.items() if count > MOST_ROWS} == {}
+    assert await many_rows_read(database, STATEMENTS, MOST_ROWS) == {}
