@@ -21,6 +21,12 @@ from storage.connection.pool import Connection, Database, Row
 FOLDER = Path(__file__).parent / "migrations"
 APPLIED = """select version, name, checksum, (to_jsonb(each) ->> 'works_with')::integer as works_with
 from schema_migrations as each"""
+ROOM = """select least(
+    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        - coalesce(current_setting('reserved_connections', true)::int, 0),
+    nullif(rolconnlimit, -1),
+    nullif(datconnlimit, -1)
+) from pg_roles, pg_database where rolname = current_user and datname = current_database()"""
 DURABLE = ["fsync", "full_page_writes", "synchronous_commit"]
 LOCK = 7_206_341_118
 """The advisory lock that serializes migrating nodes. An arbitrary number."""
@@ -220,12 +226,8 @@ def object_names() -> list[str]:
 
 
 async def room_for_connections(database: Database) -> int:
-    """The number of connections that the server allows to ordinary users."""
-    return int(
-        await database.fetchval(
-            "select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
-        )
-    )
+    """The number of connections that the server allows to the role: to ordinary users, to the role and to the database."""
+    return int(await database.fetchval(ROOM))
 
 
 async def unsafe_settings(database: Database) -> list[str]:

@@ -24,6 +24,14 @@ class ServerReport:
     """The function for recording that it does not have, or that the role may not call."""
     prepared_seconds: float = 0.0
     """The age of its oldest prepared transaction."""
+    room: int = 0
+    """The number of connections that it allows to the role."""
+    since: int = 0
+    """The first day whose events it records: those of earlier days need the coordinator."""
+
+    def records(self, day: int) -> bool:
+        """Whether it can record events of a day, in days since 1970."""
+        return not self.error and not self.lacks and day >= self.since
 
     def problems(self) -> list[str]:
         """The problems that an operator has to fix, one line each."""

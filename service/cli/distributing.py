@@ -42,8 +42,9 @@ async def distribute(
 ) -> None:
     if not config.database.distributed:
         raise CommandError("the database is not distributed: set database.distributed to true")
-    reads_only = status and keys_per_second is None
-    async with (open_to_read if reads_only else open_with_running_node)(config, data_dir) as opened:
+    if status and keys_per_second is not None:
+        raise CommandError("--status changes nothing: leave --keys-per-second out")
+    async with (open_to_read if status else open_with_running_node)(config, data_dir) as opened:
         moves = EventMoves(opened.database)
         if keys_per_second is not None:
             await moves.set_pace(keys_per_second=keys_per_second)

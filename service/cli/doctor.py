@@ -8,6 +8,7 @@ from pathlib import Path
 from actors.backups.state import newest_ms, overdue_ms
 from actors.backups.store import BackupFailed
 from actors.clock import HOUR_MS, SECOND_MS, SystemClock
+from actors.events.servers import ServerReport
 from service.cli.database import open_to_read
 from service.config import deployment
 from service.config.clocks import clock_problems
@@ -23,8 +24,9 @@ from service.running.server_secret import Secrets
 from service.terminal.output import SUCCESS, USAGE
 from service.tokens.links import Links
 from storage.backups.directory import names_in
-from storage.connection.pool import connections_of
+from storage.connection.pool import connections_of, connections_to_worker
 from storage.events.distributed_store import DistributedEvents, ask_workers
+from storage.events.distribution import COORDINATOR
 from storage.inspection import Archive, access_of, archive_of, created_ms, missing_rights
 from storage.opening import Opened
 from storage.schema import room_for_connections, server_version, unsafe_settings
@@ -47,7 +49,7 @@ async def doctor(config: Config, data_dir: Path) -> int:
         problems += [*await _check_mode(config, opened), *deployment.problems(config), *_check_certificate(config)]
         problems += [*await check_recovery(config, data_dir, opened), *await _check_processor(config)]
         if isinstance(opened.events, DistributedEvents):
-            problems += await _check_workers(opened.events)
+            problems += await _check_workers(config, opened.events)
         revision = await opened.catalog.revision()
         print(f"ok: the catalog is at revision {revision}" if revision else "note: the catalog is empty")
         administrators = await opened.keys.count_administrators()
@@ -133,14 +135,29 @@ async def _check_database(config: Config, opened: Opened) -> list[str]:
     return problems
 
 
-async def _check_workers(events: DistributedEvents) -> list[str]:
+async def _check_workers(config: Config, events: DistributedEvents) -> list[str]:
     """Ask each worker of a distributed database as nodes do."""
-    problems = []
-    for report in await ask_workers(events):
-        if not report.error:
-            print(f"ok: {report.name} answers and holds {report.places} of 256 places")
-        problems += report.problems()
-    return problems
+    return [problem for report in await ask_workers(events) for problem in check_worker(config, report)]
+
+
+def check_worker(config: Config, report: ServerReport) -> list[str]:
+    """Print a line about a worker that answers. The nodes of this machine alone may need more connections than it allows:
+    that is a problem, too. Those to the coordinator, which may hold places, were counted with the database's."""
+    if report.error:
+        return report.problems()
+    nodes, (own, of_citus) = config.server.workers, connections_to_worker(storage_options(config).limits)
+    needed = 0 if report.number == COORDINATOR else nodes * (own + of_citus)
+    print(
+        f"ok: {report.name} answers, holds {report.places} of 256 places and allows {report.room} connections"
+        + (f"; the nodes here and their coordinator need up to {needed}" if 0 < needed <= report.room else "")
+    )
+    if needed <= report.room:
+        return report.problems()
+    return [
+        f"{report.name} allows {report.room} connections, but server.workers = {nodes} nodes open up to {own} each, and the "
+        f"coordinator up to {of_citus} for each of them: raise max_connections there, or lower database.connections",
+        *report.problems(),
+    ]
 
 
 async def _check_secret(config: Config, data_dir: Path, opened: Opened) -> list[str]:

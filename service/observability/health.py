@@ -1,19 +1,32 @@
-"""Readiness: the database answers and accepts writes, every actor accepts messages, and the node is not stopping."""
+"""Readiness: the database answers and accepts writes, every actor accepts messages, and the node is not stopping.
+
+A node of a distributed database stays ready without its coordinator, as long as it can record events on a worker.
+"""
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Self
 
 import trio
 
-from actors.kernel.statistics import ActorStatistics
+from actors.clock import Clock, day_of
+from actors.events.servers import ServerWatch
+from actors.kernel.statistics import ActorStatistics, State
 from actors.values import StorageUnavailable, WritesRefused
 
 log = logging.getLogger(__name__)
 
 PING_SECONDS = 2.0
+
+COORDINATOR_SECONDS = 1.0
+"""The time for the coordinator of a distributed database. A balancer that gives up after two seconds must get the answer of a
+node that is ready without it."""
+
+ONLY_EVENTS = (
+    "the coordinator cannot be used ({}): events are recorded on the workers, all else that needs the database gets 503"
+)
 
 REPORT_SECONDS = 2.0
 """Maximum time for a node to report. Beyond it, the node counts as not ready."""
@@ -29,6 +42,10 @@ class Health:
     """Seconds since the node last wrote to the database; None if it never did."""
     write_seconds: float
     """The maximum of that age in a node that is ready."""
+    event_servers: ServerWatch
+    dedupers: Callable[[], Collection[str]]
+    """The names of `actors` that record events: one for each worker of a distributed database."""
+    clock: Clock
     stopping: bool = False
     _pinging: trio.Lock = field(default_factory=trio.Lock)
     _checked: float = -1.0
@@ -39,11 +56,19 @@ class Health:
         async with self._pinging:
             if trio.current_time() - self._checked >= 0.25 or self._checked < 0:
                 self._problem = await self._ping()
+                if self._problem is not None:
+                    self.event_servers.wake()
                 self._checked = trio.current_time()
             return self._problem
 
+    def records_events(self) -> bool:
+        """Whether a worker of a distributed database records the events of today."""
+        today = day_of(self.clock.now_ms())
+        return any(report.records(today) for report in self.event_servers.reports)
+
     async def _ping(self) -> str | None:
-        with trio.move_on_after(PING_SECONDS):
+        seconds = COORDINATOR_SECONDS if self.event_servers.reports else PING_SECONDS
+        with trio.move_on_after(seconds):
             try:
                 await self.ping()
             except WritesRefused as error:
@@ -52,29 +77,51 @@ class Health:
                 log.info("the database is not available: %s", error)
                 return "the database is not available"
             return None
-        return f"the database did not answer within {PING_SECONDS:g} s"
+        return f"the database did not answer within {seconds:g} s"
 
 
-async def not_ready(health: Health) -> list[str]:
-    """The reasons why the node is not ready; empty if it is."""
-    problems = ["the node is stopping"] if health.stopping else []
-    database = await health.database_problem()
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether a node is ready, and what is wrong. Only a node of a distributed database is ready with problems."""
+
+    ready: bool
+    problems: list[str]
+
+
+async def readiness_of(health: Health) -> Readiness:
+    database = await _database_problem(health)
+    only_events = database is not None and health.write_age_seconds() is not None and health.records_events()
+    fatal = ["the node is stopping"] if health.stopping else []
+    minor: list[str] = []
     if database is not None:
-        problems.append(database)
-    elif (age := health.write_age_seconds()) is None or age > health.write_seconds:
-        problems.append(f"the node has not been able to write to the database for {health.write_seconds:g} s")
-    for actor in health.actors():
-        if not actor.accepting:
-            problems.append(f"the actor {actor.name} is {actor.state.value} with {actor.waiting} messages waiting")
-    return problems
+        (minor if only_events else fatal).append(ONLY_EVENTS.format(database) if only_events else database)
+    actors, dedupers = health.actors(), health.dedupers()
+    one_records = any(each.accepting for each in actors if each.name in dedupers)
+    for actor in actors:
+        if actor.accepting:
+            continue
+        # An unavailable server fills the mailboxes of what needs it: those of its own events, or all but those of events.
+        bearable = one_records if actor.name in dedupers else only_events
+        problem = f"the actor {actor.name} is {actor.state.value} with {actor.waiting} messages waiting"
+        (minor if bearable and actor.state is State.RUNNING else fatal).append(problem)
+    return Readiness(not fatal, fatal + minor)
+
+
+async def _database_problem(health: Health) -> str | None:
+    problem = await health.database_problem()
+    age = health.write_age_seconds()
+    if problem is None and (age is None or age > health.write_seconds):
+        return f"the node has not been able to write to the database for {health.write_seconds:g} s"
+    return problem
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A node's metrics in Prometheus text format, and the reasons why it is not ready; none if it is."""
+    """A node's metrics in Prometheus text format, what is wrong with it, and whether it is ready."""
 
     metrics: str
     problems: list[str]
+    ready: bool = True
 
     def line(self) -> bytes:
         """The report as one line of JSON."""

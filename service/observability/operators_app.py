@@ -105,7 +105,7 @@ def _readiness(reports: Mapping[int, Report | None]) -> tuple[int, str, bytes]:
         number: ["the worker does not answer"] if report is None else report.problems
         for number, report in reports.items()
     }
-    ready = sum(not each for each in problems.values())
+    ready = sum(report is not None and report.ready for report in reports.values())
     facts = {
         "status": "ok" if ready else "not ready",
         "workers": len(reports),

@@ -154,7 +154,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
     base_url = config.server.base_url or origin_of(ports.node.url)
     clock, entropy, secrets, classes = ports.clock, ports.entropy, ports.secrets, ports.classes
     node, bounds = ports.node.id, limits.actors
-    nodes = Heartbeat(stores.nodes, ports.node, limits.nodes)
+    nodes, event_servers = Heartbeat(stores.nodes, ports.node, limits.nodes), ServerWatch(stores.ask_servers)
     links = Links(base_url, secrets.links)
     gateway = ports.payments or payment_gateway(config, links, clock)
     signer = WebhookSigner(secrets.webhooks)
@@ -199,16 +199,11 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         events=_event_router(stores, ports, limits),
         windows=classes.windows(stores.events, node=node, limits=replace(limits.events, lanes=1)),
         sites=classes.sites(stores.sites, clock, limits.sites),
-        event_servers=ServerWatch(stores.ask_servers),
+        event_servers=event_servers,
         nodes=nodes,
         cursors=Cursors(secrets.cursors),
         budgets=Budgets(config, clock, nodes.live),
-        health=Health(
-            ping=stores.database.ping,
-            actors=lambda: services.actor_statistics(),
-            write_age_seconds=lambda: nodes.age_seconds,
-            write_seconds=limits.nodes.live_seconds,
-        ),
+        health=_health(stores, clock, limits, nodes, event_servers, lambda: services),
         answers=AnswerCounts(),
         refusal_log=RefusalLog(clock, node, stores.database.statistics),
         proxies=Proxies(config.server.trusted_proxies, clock),
@@ -220,6 +215,25 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         webhook_signer=signer,
     )
     return services
+
+
+def _health(
+    stores: Stores,
+    clock: Clock,
+    limits: Limits,
+    nodes: Heartbeat,
+    event_servers: ServerWatch,
+    services: Callable[[], Services],
+) -> Health:
+    return Health(
+        ping=stores.database.ping,
+        actors=lambda: services().actor_statistics(),
+        write_age_seconds=lambda: nodes.age_seconds,
+        write_seconds=limits.nodes.live_seconds,
+        event_servers=event_servers,
+        dedupers=lambda: [each.name for each in services().events.dedupers],
+        clock=clock,
+    )
 
 
 def _passkeys(base_url: str, stores: Stores, ports: Ports, limits: Limits) -> PasskeyActor:

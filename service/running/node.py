@@ -24,7 +24,7 @@ from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.observability.collectors import backup_metrics
-from service.observability.health import Health, Report, not_ready
+from service.observability.health import Health, Report, readiness_of
 from service.observability.operators_app import serve_operators
 from service.observability.tracing import Tracer
 from service.running.assembly import Assembly, Ports, assemble
@@ -176,7 +176,8 @@ async def system_ports(config: Config, data_dir: Path, opened: Opened, url: str)
 
 async def report_of(node: Assembly) -> Report:
     """The node's report for operators."""
-    return Report(node.metrics.page().decode(), await not_ready(node.services.health))
+    readiness = await readiness_of(node.services.health)
+    return Report(node.metrics.page().decode(), readiness.problems, readiness.ready)
 
 
 async def _mark_stopping(health: Health, stop: trio.Event) -> None:

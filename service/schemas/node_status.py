@@ -27,6 +27,9 @@ class Ready(BaseModel):
     node: str = Field(description="The process that answers; a new id at each start")
     liveNodes: int = Field(description="Number of processes that share the database, including this one", ge=1)
     eventServers: EventServers | None = optional("Only with a distributed database")
+    problems: list[str] | None = optional(
+        "Only with a distributed database of which a server is unavailable, while the node can record events"
+    )
 
 
 class NodeStatus(BaseModel):
@@ -163,10 +166,12 @@ class RefusalStatus(BaseModel):
 
 
 class OperationsStatus(BaseModel):
-    """Status of the node that answered. `problems` says why it is not ready."""
+    """Status of the node that answered."""
 
     ready: bool = Field(description="Whether the node can serve")
-    problems: list[str] = Field(description="Reasons why it cannot serve; empty while it can")
+    problems: list[str] = Field(
+        description="What is wrong with it. With a distributed database, a node that records events is ready with problems"
+    )
     node: NodeStatus = Field(description="The node that answered")
     liveNodes: list[LiveNode] = Field(description="Oldest first; as of this node's last successful heartbeat")
     actors: list[ActorStatus] = Field(description="Its actors")

@@ -69,6 +69,17 @@ def connections_of(limits: PoolLimits) -> int:
     return limits.connections + 2
 
 
+def worker_limits(limits: PoolLimits) -> PoolLimits:
+    """The limits of a node's pool of connections to one worker of a distributed database."""
+    return replace(limits, connections=max(1, limits.connections // 2))
+
+
+def connections_to_worker(limits: PoolLimits) -> tuple[int, int]:
+    """The maximum number of connections at a worker for one node: its own, which are those of its pool and that which asks
+    for lost ones, and those of Citus, which keeps one for each session of the coordinator that has queried the worker."""
+    return worker_limits(limits).connections + 1, limits.connections
+
+
 @dataclass(eq=False, slots=True)
 class Database:
     """A bounded set of connections, made by `open_database`."""

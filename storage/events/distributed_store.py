@@ -12,13 +12,13 @@ import trio
 from actors.events.messages import Row
 from actors.events.servers import ServerReport
 from actors.values import BatchId, TransientStorageError
-from storage.connection.pool import Connection, Database
+from storage.connection.pool import Connection, Database, worker_limits
 from storage.events.distribution import COORDINATOR, PlaceMap, Worker, read_places
 from storage.events.divided_batches import DividedBatches, Elsewhere, Part
 from storage.events.partitions import EventPartitions
 from storage.events.store import PostgresEvents
 from storage.rows.statements import statements
-from storage.schema import unsafe_settings
+from storage.schema import room_for_connections, unsafe_settings
 
 SQL, DISTRIBUTION = statements("events"), statements("distribution")
 
@@ -95,10 +95,7 @@ class DistributedEvents(PostgresEvents):
                 port=worker.port,
                 application=f"catalog worker {worker.number}",
             )
-            limits = self._database.limits
-            self._pools[worker] = self._database.separate_pool(
-                target, replace(limits, connections=max(1, limits.connections // 2))
-            )
+            self._pools[worker] = self._database.separate_pool(target, worker_limits(self._database.limits))
         return self._pools[worker]
 
     def __repr__(self) -> str:
@@ -136,6 +133,8 @@ async def _report(events: DistributedEvents, worker: Worker) -> ServerReport:
         unsafe = await unsafe_settings(database)
         lacks = await database.fetchval(DISTRIBUTION.lacks)
         prepared_seconds = await database.fetchval(DISTRIBUTION.prepared_seconds)
+        room = await room_for_connections(database)
     except TransientStorageError as error:
         return ServerReport(worker.number, name, places, error=str(error))
-    return ServerReport(worker.number, name, places, "", unsafe, lacks or "", prepared_seconds)
+    since = events.places.since
+    return ServerReport(worker.number, name, places, "", unsafe, lacks or "", prepared_seconds, room, since)

@@ -1,5 +1,6 @@
 """A node on a distributed database: refused if distribution is impossible; once distributed, a database stays so."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -86,6 +87,11 @@ def test_a_database_in_use_is_distributed_and_its_earlier_days_are_moved_beside_
         assert not [line for line in moved if "keys moved" in line or "paused" in line]
         [row] = external.ask(f"select count(*)::int as keys from event_keys where day = {day}", database=database)
         assert row["keys"] == 300
+        status = ("distribute", "--status", "--keys-per-second", "7")
+        refused = complaint(run(*status, "--data-dir", data_dir, settings=settings))
+        assert "--status changes nothing: leave --keys-per-second out" in refused
+        [row] = external.ask("select keys_per_second from event_pace", database=database)
+        assert row["keys_per_second"] == 1_000_000
         wrong = complaint(run("distribute", "--keys-per-second", "none", settings=settings))
         assert "argument --keys-per-second: 'none' is not a number" in wrong
 
@@ -107,6 +113,10 @@ def test_operators_see_the_workers(external: PostgresServer, database: str, sett
     assert "PROBLEM: worker /nowhere:" in found.stdout
     assert "cannot be used, so the events of its" in found.stdout
     assert "has synchronous_commit=off: a confirmed event can be lost in a crash" in found.stdout
+    crowded = run("doctor", "--data-dir", data_dir, settings={**settings, "server.workers": "64"})
+    assert re.search(
+        r"PROBLEM: worker \S+ allows \d+ connections, but server.workers = 64 nodes open up to 5", crowded.stdout
+    )
     backup = complaint(run("backup", data_dir / "file", "--data-dir", data_dir, settings=settings))
     assert "the database is distributed: back up each server by the means of Postgres" in backup
 

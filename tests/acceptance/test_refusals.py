@@ -3,11 +3,13 @@
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from service.cli.doctor import too_few_connections
+from actors.events.servers import ServerReport
+from service.cli.doctor import check_worker, too_few_connections
 from service.cli.main import main
 from service.config.deployment import problems
 from service.config.loading import load
@@ -352,6 +354,26 @@ def test_the_doctor_counts_the_connections_of_all_workers_and_the_one_of_their_p
     assert f"use at most {needed}" in capsys.readouterr().out
     [problem] = too_few_connections(config, needed - 1)
     assert f"server.workers = {workers} " in problem
+
+
+@pytest.mark.parametrize(("connections", "needed"), [(8, 39), (20, 93)])
+def test_the_doctor_counts_what_nodes_and_coordinator_open_to_each_worker(
+    connections: int, needed: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = load(None, {"CATALOG__SERVER__WORKERS": "3", "CATALOG__DATABASE__CONNECTIONS": str(connections)})
+    enough = ServerReport(1, "worker one:5432", 128, room=needed)
+    assert check_worker(config, enough) == []
+    assert capsys.readouterr().out == (
+        f"ok: worker one:5432 answers, holds 128 of 256 places and allows {needed} connections; "
+        f"the nodes here and their coordinator need up to {needed}\n"
+    )
+    [problem] = check_worker(config, replace(enough, room=needed - 1))
+    assert f"worker one:5432 allows {needed - 1} connections, but server.workers = 3 nodes open up to" in problem
+    assert check_worker(config, replace(enough, number=0, room=1)) == [], (
+        "the coordinator's are counted by another check"
+    )
+    [away] = check_worker(config, replace(enough, error="connection refused", room=0))
+    assert "cannot be used" in away
 
 
 LIVE: Settings = {

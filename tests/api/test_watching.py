@@ -5,6 +5,7 @@ import trio
 
 from actors.clock import HOUR_MS, MINUTE_MS
 from actors.events.servers import ServerReport
+from service.observability.health import ONLY_EVENTS
 from service.observability.refusal_log import LEFT, MINUTES, RECENT, RefusalLog
 from service.version import VERSION
 from tests.api.sponsors import add_slot, administrator, sponsor
@@ -136,6 +137,7 @@ async def test_servers_of_events_that_are_away_are_told_and_leave_the_node_ready
     ready = await world.client.get("/readyz")
     assert ready.words == "200"
     assert ready.json["eventServers"] == {"total": 2, "unavailable": 1}
+    assert "problems" not in ready.json
     told = (await admin.get(STATUS)).json
     assert told["ready"]
     assert told["eventServers"] == [
@@ -148,6 +150,18 @@ async def test_servers_of_events_that_are_away_are_told_and_leave_the_node_ready
             "problems": world.services.event_servers.reports[1].problems(),
         },
     ]
+
+
+async def test_without_the_coordinator_the_node_is_ready_and_says_that_it_only_records_events(world: World) -> None:
+    admin = administrator(world)
+    world.services.event_servers.reports = [ServerReport(1, "worker one:5432", 256)]
+    await world.pass_seconds(1)
+    world.services.health.ping = away
+    ready = await world.client.get("/readyz")
+    assert ready.words == "200"
+    assert ready.json["problems"] == [ONLY_EVENTS.format("the database is not available")]
+    told = (await admin.get(STATUS)).json
+    assert (told["ready"], told["problems"]) == (True, ready.json["problems"])
 
 
 async def test_the_status_tells_of_live_nodes_and_which_one_answers(world: World) -> None:

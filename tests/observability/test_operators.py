@@ -95,7 +95,7 @@ async def test_metrics_of_the_parent_have_no_worker(autojump_clock: MockClock) -
 
 
 def test_a_report_survives_its_line() -> None:
-    report = Report(ONE, ['the actor "keys"\nis failed'])
+    report = Report(ONE, ['the actor "keys"\nis failed'], ready=False)
     assert report.line().count(b"\n") == 1
     assert Report.read(report.line()) == report
 
@@ -142,7 +142,8 @@ async def asked(reports: Mapping[int, Report | None], path: str, method: str = "
     [
         ({1: Report(ONE, [])}, 200, 1),
         ({1: Report(ONE, []), 2: None}, 200, 1),
-        ({1: Report(ONE, ["the database is not available"]), 2: None}, 503, 0),
+        ({1: Report(ONE, ["the database is not available"], ready=False), 2: None}, 503, 0),
+        ({1: Report(ONE, ["the coordinator cannot be used"]), 2: None}, 200, 1),
     ],
 )
 async def test_the_machine_is_ready_if_one_of_its_workers_is(

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from storage.connection.pool import Connection, Database, open_database
+from storage.connection.pool import Connection, Database, PoolLimits, open_database
 from storage.connection.target import Target
 from storage.events.distributed_store import DistributedEvents
 from storage.events.distribution import check_engine, read_places
@@ -26,6 +26,9 @@ select citus_set_coordinator_host('localhost', current_setting('port')::int);
 select citus_set_node_property('localhost', current_setting('port')::int, 'shouldhaveshards', true);
 """
 """A coordinator that holds the shards itself: one server forms a cluster."""
+
+PATIENT = PoolLimits(statement_seconds=60.0, command_seconds=70.0)
+"""Dropping a database with some thousand shards takes longer than a statement of a node may."""
 
 _numbers = count(1)
 
@@ -87,7 +90,7 @@ async def empty_on_citus(shards: int = 4) -> AsyncIterator[Target]:
     assert CITUS_URL is not None
     name = f"catalog_test_{os.getpid()}_{next(_numbers)}"
     target = Target(url=urlunsplit(urlsplit(CITUS_URL)._replace(path=f"/{name}")), distributed=True)
-    async with open_database(Target(url=CITUS_URL, distributed=True)) as server:
+    async with open_database(Target(url=CITUS_URL, distributed=True), PATIENT) as server:
         await server.read(lambda c: c.execute(f"create database {name}"))
         try:
             async with open_database(target) as database:

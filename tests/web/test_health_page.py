@@ -16,6 +16,7 @@ def actor(name: str = "quota", state: str = "running", accepting: bool = True, w
 def status(**changed: Any) -> dict[str, Any]:
     """The status of a node where all is well."""
     return {
+        "ready": True,
         "problems": [],
         "actors": [actor()],
         "answers": {"count": 12_345, "failures": 0, "halfWithinMs": 2.5, "mostWithinMs": 25.0},
@@ -54,7 +55,7 @@ def test_a_part_that_takes_no_more_work_is_closed() -> None:
 
 
 def test_one_of_several_dedupers_does_what_all_of_them_do() -> None:
-    assert [part.does for part in parts_of([actor("events"), actor("events_3"), actor("session_reader")])] == [
+    assert [part.does for part in parts_of([actor("events"), actor("events-3"), actor("session_reader")])] == [
         PARTS["events"],
         PARTS["events"],
         PARTS["session_reader"],
@@ -77,8 +78,12 @@ def test_nothing_is_said_where_all_is_well() -> None:
     ("changed", "words"),
     [
         (
-            {"problems": ["the database is not available"]},
+            {"ready": False, "problems": ["the database is not available"]},
             "The database is not available. This process answers /readyz with",
+        ),
+        (
+            {"problems": ["the coordinator cannot be used"]},
+            "The coordinator cannot be used. This process stays ready, because it records events",
         ),
         (
             {"actors": [actor("quota", waiting=100)]},

@@ -12,7 +12,7 @@ from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, Operation, admin_read
 from service.api.policy import Access
-from service.observability.health import not_ready
+from service.observability.health import readiness_of
 from service.observability.refusal_log import RefusalLog
 from service.observability.request_counts import AnswerSummary
 from service.schemas.node_status import (
@@ -39,12 +39,12 @@ from service.version import VERSION
 
 
 async def read_status(services: Services, call: Call) -> Answer | Refused:
-    problems = await not_ready(services.health)
+    readiness = await readiness_of(services.health)
     now_ms = services.clock.now_ms()
     refusal_log = services.refusal_log
     status = OperationsStatus(
-        ready=not problems,
-        problems=problems,
+        ready=readiness.ready,
+        problems=readiness.problems,
         node=NodeStatus(
             id=refusal_log.node,
             version=VERSION,
@@ -131,10 +131,12 @@ async def healthz(services: Services, call: Call) -> Answer | Refused:
 
 
 async def readyz(services: Services, call: Call) -> Answer | Refused:
-    problems = await not_ready(services.health)
-    if problems:
-        return Refused(Code.SERVICE_UNAVAILABLE, "; ".join(problems), 1)
+    readiness = await readiness_of(services.health)
+    if not readiness.ready:
+        return Refused(Code.SERVICE_UNAVAILABLE, "; ".join(readiness.problems), 1)
     ready = Ready(status="ok", node=services.nodes.node.id, liveNodes=services.nodes.live())
+    if readiness.problems:
+        ready.problems = readiness.problems
     if reports := services.event_servers.reports:
         # A server that is away does not turn the node away, which records all events but that server's.
         ready.eventServers = EventServers(total=len(reports), unavailable=sum(bool(each.error) for each in reports))
@@ -167,7 +169,11 @@ HEALTH = (
         name="isReady",
         path="/readyz",
         summary="Check that the node is ready",
-        description="Returns 200 if the database responds and every component accepts work, otherwise 503 with the problems.",
+        description=(
+            "Returns 200 if the database responds and every component accepts work, otherwise 503 with the problems. With a "
+            "distributed database, it also returns 200 with the `problems` while the coordinator is unavailable and the "
+            "node can record events on a worker."
+        ),
         handler=readyz,
         result=Ready,
     ),

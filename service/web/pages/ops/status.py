@@ -88,7 +88,7 @@ def parts_of(actors: Sequence[Mapping[str, Any]]) -> list[Part]:
 
 
 def _part(actor: Mapping[str, Any]) -> Part:
-    does = PARTS.get(actor["name"]) or PARTS.get(actor["name"].rpartition("_")[0], "")
+    does = PARTS.get(actor["name"]) or PARTS.get(actor["name"].partition("-")[0], "")
     full = actor["waiting"] >= NEARLY_FULL * max(1, actor["capacity"])
     if actor["state"] == "running" and actor["accepting"]:
         tone, state = ("warm", "Nearly full") if full else ("good", "Running")
@@ -100,10 +100,12 @@ def _part(actor: Mapping[str, Any]) -> Part:
 def troubles_of(status: Mapping[str, Any], parts: Sequence[Part]) -> Iterable[Trouble]:
     """The troubles that operators should look at; those that make the process unready come first."""
     for problem in status["problems"]:
-        yield Trouble(
-            f"{problem[0].upper()}{problem[1:]}.",
-            "This process answers /readyz with 503, so balancers send it no requests. Nothing that was answered is lost.",
+        meaning = (
+            "This process stays ready, because it records events on other servers."
+            if status["ready"]
+            else "This process answers /readyz with 503, so balancers send it no requests."
         )
+        yield Trouble(f"{problem[0].upper()}{problem[1:]}.", f"{meaning} Nothing that was answered is lost.")
     for part in parts:
         if part.state == "Nearly full":
             yield Trouble(
