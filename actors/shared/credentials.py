@@ -22,6 +22,7 @@ TOKEN_LENGTH = 43
 """Base62 digits of the token of a session, device, browser or sign-in link: 256 bits."""
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_PAIRS = [one + other for one in ALPHABET for other in ALPHABET]
 ID_BYTES = 16
 
 
@@ -127,11 +128,11 @@ def _checksum(body: str) -> str:
 
 def base62(number: int, length: int) -> str:
     """The last `length` base62 digits of a non-negative number."""
-    digits = []
-    for _ in range(length):
-        number, digit = divmod(number, 62)
-        digits.append(ALPHABET[digit])
-    return "".join(reversed(digits))
+    pairs = []
+    for _ in range((length + 1) // 2):
+        number, pair = divmod(number, 62 * 62)
+        pairs.append(_PAIRS[pair])
+    return "".join(reversed(pairs))[-length:]
 
 
 def new_id(prefix: str, entropy: bytes) -> str:

@@ -14,6 +14,7 @@ from actors.accounts.store import (
     Decide,
 )
 from actors.bookings.records import Sponsor
+from actors.keys.validity import CLOCKS_DIFFER_MS
 from actors.values import Account, BatchId, Tier
 from storage.connection.pool import Connection, Database, Row, Store
 from storage.postgres.export import export
@@ -160,13 +161,16 @@ async def _end(connection: Connection, decision: Decision) -> None:
     """Delete accounts with all that lets a caller in."""
     emails = [account.email for account in decision.ended]
     tenant_ids = [account.tenant_id for account in decision.ended]
-    [ended_ms] = {row.begun_ms for row in decision.deletions.values() if row.email in emails}
+    [ended_ms] = {
+        row.begun_ms for row in decision.deletions.values() if row.email in emails and row.begun_ms is not None
+    }
+    over_ms = ended_ms - CLOCKS_DIFFER_MS
     await connection.execute(SQL.end_sign_ins, emails)
     await connection.execute(SQL.end_devices, emails)
     await connection.execute(SQL.end_sessions, emails)
     await connection.execute(KEYS.delete_administrators, emails)
     await connection.execute(SQL.end_accounts, emails)
-    hashes = [row["hash"] for row in await connection.fetch(SQL.end_keys, tenant_ids, ended_ms)]
+    hashes = [row["hash"] for row in await connection.fetch(SQL.end_keys, tenant_ids, ended_ms, over_ms)]
     topics = [f"key:{each.hex()}" for each in hashes] + [f"tenant:{tenant_id}" for tenant_id in tenant_ids]
     await connection.execute(KEYS.announce, topics)
 

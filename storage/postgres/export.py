@@ -24,6 +24,13 @@ BY_SITE = (
     "from site_deliveries where booking_id = any ($5::text[]) group by booking_id, day, site)"
 )
 PERSON = "select email from person union all select tenant_id from person"
+RECORDS = "(created_ms, id) > (('0' || split_part($3, ' ', 1))::bigint, split_part($3, ' ', 2))", "created_ms, id"
+BY_OTHERS = (
+    f"select * from audit where actor_email is distinct from $2 and target_id in ({PERSON} union all {KEYS} union all "
+    f"{SESSIONS} union all {SPONSORS} union all {CAMPAIGNS} union all {BOOKINGS} union all {WEBHOOKS})"
+)
+BY_OWNER = f"(select * from audit where actor_email = $2 and {RECORDS[0]} order by {RECORDS[1]} limit $4)"
+AUDITED = f"({BY_OWNER} union all {BY_OTHERS})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +41,21 @@ class Source:
     condition: str
     place: str = "id"
     rows: str = ""
+    index: tuple[str, str] | None = None
+    """The condition of rows after a place, and their order, if an index has them in the order of their place."""
 
     def statement(self, table: str) -> str:
-        """Takes the tenant, the email, the last place and the number of rows."""
+        """Takes the tenant, the email, the last place and the number of rows. Only the rows of the page become JSON."""
+        after, order = self.index or (f'{self.place} collate "C" > $3', f'{self.place} collate "C"')
         return (
             f"with person as materialized (select $1::text as tenant_id, $2::text as email) "
-            f"select {self.place} as place, to_jsonb(each) - '{{{','.join(sorted(SECRET))}}}'::text[] as row "
-            f'from {self.rows or table} as each where {self.condition} and {self.place} collate "C" > $3 '
-            f'order by {self.place} collate "C" limit $4'
+            f"select place, to_jsonb(each) - '{{{','.join(sorted(SECRET))}}}'::text[] as row from ("
+            f"select {self.place} as place, each from {self.rows or table} as each "
+            f"where {self.condition} and {after} order by {order} limit $4) as page"
         )
 
+
+KEY_DAYS = "(key_id, day) > (split_part($3, ' ', 1), ('0' || split_part($3, ' ', 2))::integer)", "key_id, day"
 
 _OF_TENANT = "tenant_id = (select tenant_id from person)"
 _OF_EMAIL = "email = (select email from person)"
@@ -53,7 +65,7 @@ SOURCES: Mapping[str, Source] = {
     "mail_choices": Source(_OF_EMAIL, "email"),
     "tenants": Source("(id = $1 or merged_into = $1)"),
     "usage_days": Source(_OF_TENANT, "lpad(day::text, 10, '0')"),
-    "key_usage_days": Source(_OF_TENANT, "(key_id || ' ' || lpad(day::text, 10, '0'))"),
+    "key_usage_days": Source("tenant_id = $1", "(key_id || ' ' || lpad(day::text, 10, '0'))", index=KEY_DAYS),
     "administrators": Source(_OF_EMAIL, "email"),
     "api_keys": Source(_OF_TENANT),
     "key_uses": Source(f"key_id in ({KEYS})", "key_id"),
@@ -78,12 +90,7 @@ SOURCES: Mapping[str, Source] = {
     "webhook_deliveries": Source(f"webhook_id in ({WEBHOOKS})"),
     "event_site_counts": Source("true", "(booking_id || ' ' || lpad(day::text, 10, '0') || ' ' || site)", BY_SITE),
     "outbox": Source("recipient = (select email from person)"),
-    "audit": Source(
-        f"id in (select id from audit where actor_email = (select email from person) union all select id from audit "
-        f"where target_id in ({PERSON} union all {KEYS} union all {SESSIONS} union all {SPONSORS} union all {CAMPAIGNS} "
-        f"union all {BOOKINGS} union all {WEBHOOKS}))",
-        "(lpad(created_ms::text, 16, '0') || ' ' || id)",
-    ),
+    "audit": Source("true", "(lpad(created_ms::text, 16, '0') || ' ' || id)", AUDITED, RECORDS),
 }
 
 BY_BOOKINGS = ("delivery_days", "event_site_counts")

@@ -59,8 +59,8 @@ select count(*) from (select from accounts where suspended_ms is not null limit 
 -- One account by its tenant, as in a list, with the numbers of its live keys and sessions and of its campaigns at $2.
 select accounts.email, accounts.tenant_id, accounts.created_ms, suspended_ms, suspension_reason, tier,
     administrators.email is not null as admin, sponsors.name as sponsor_name,
-    (select count(*) from api_keys where api_keys.tenant_id = $1 and revoked_ms is null
-        and (expires_ms is null or expires_ms > $2)) as keys,
+    (select count(*) from api_keys where api_keys.tenant_id collate "C" = $1 and revoked_ms is null
+        and coalesce(expires_ms, 9223372036854775807) > $2) as keys,
     (select count(*) from sessions where sessions.email = accounts.email and revoked_ms is null and expires_ms > $2)
         as sessions,
     (select count(*) from campaigns where campaigns.tenant_id = $1) as campaigns

@@ -31,8 +31,11 @@ from changed where tenants.id = changed.id
 select day, used from usage_days where tenant_id = $1 and day between $2 and $3 and used > 0
 
 -- name: days_by_key
--- What a tenant used by day, without a key, and what some of its keys did. One statement, so that both are of one moment.
+-- What a tenant used by day, without a key, and what some of its keys did. One statement, so that both are of one moment. Each
+-- key is a search of its own: a generic plan, which cannot know that days are recent, would read the days of all keys.
 select null as key_id, day, used from usage_days where tenant_id = $1 and day between $3 and $4 and used > 0
 union all
-select key_id, day, used from key_usage_days
-where tenant_id = $1 and key_id = any ($2::text[]) and day between $3 and $4 and used > 0
+select wanted.key_id, day, used from unnest($2::text[]) as wanted (key_id) cross join lateral (
+    select day, used from key_usage_days
+    where tenant_id = $1 and key_id = wanted.key_id and day between $3 and $4 and used > 0 offset 0
+) as own

@@ -10,7 +10,7 @@ from actors.accounts.store import AccountDetails, AccountFilter, AccountLine, Ac
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import OPEN, BookingStatus, Campaign, CampaignStatus, Content
 from actors.bookings.store import TOPIC
-from actors.keys.validity import is_live
+from actors.keys.validity import CLOCKS_DIFFER_MS, is_live
 from actors.values import Account, AuditRecord, BatchId, Tier
 from tests.doubles.export import export
 from tests.doubles.retention import GIVEN_UP, drop_bookings, drop_keys
@@ -107,9 +107,9 @@ class MemoryAccounts(MemoryStore):
                 tables.passkey_challenges.pop(pending_id, None)
             for passkey_id in [row.id for row in tables.passkeys.values() if row.email == account.email]:
                 del tables.passkeys[passkey_id]
-            live = [
-                row for row in tables.keys.values() if row.tenant_id == account.tenant_id and row.revoked_ms is None
-            ]
+            of_account = (row for row in tables.keys.values() if row.tenant_id == account.tenant_id)
+            assert begun_ms is not None, "it has begun"
+            live = [row for row in of_account if is_live(row, begun_ms - CLOCKS_DIFFER_MS)]
             tables.keys.update((row.id, replace(row, revoked_ms=begun_ms)) for row in live)
             tables.announce([*(f"key:{row.hash.hex()}" for row in live), f"tenant:{account.tenant_id}"])
         tables.messages.update((message.id, message) for message in decision.outbox)

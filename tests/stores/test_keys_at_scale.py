@@ -1,18 +1,20 @@
 """Accounts with tens of thousands of ended keys, and with thousands of live ones: nothing reads, locks or lists the former,
 and one key ends all of the latter."""
 
-import re
-from collections.abc import Mapping
-from itertools import product
 from typing import Any
 
 from actors.clock import DAY_MS
 from actors.keys.messages import ByKey, EndKeys, Issue, KeySaved, KeysEnded, Revoke
 from actors.keys.state import Decision, KeyRules, LockSet, Snapshot, decide, rows_to_lock
 from actors.keys.store import ENDED_LISTED
-from actors.values import BatchId
-from storage.connection.pool import Connection, Database
+from actors.values import Account, BatchId
+from storage.connection.pool import Database
+from storage.postgres.accounts import LISTS, PostgresAccounts
+from storage.postgres.accounts import SQL as ACCOUNTS
+from storage.postgres.export import STATEMENTS as EXPORTS
 from storage.postgres.keys import SQL, PostgresKeys
+from storage.postgres.quota import SQL as QUOTA
+from tests.stores.plans import most_rows
 from tests.stores.test_key_renewals_contract import _key, edit, rotate
 from tests.stores.test_keys_and_quota_contract import EMAIL, NOW, audit
 
@@ -26,6 +28,13 @@ values ('key_2', sha256('2'), '', 'scoped', '{{keys:manage,library:read}}', 'ten
 insert into api_keys (id, hash, prefix, kind, scopes, tenant_id, created_ms, expires_ms, revoked_ms, successor_id, granter_id)
 select 'old_' || n, sha256(('old' || n)::bytea), '', 'scoped', '{{library:read}}', 'ten_1', {NOW} - n, {NOW} - n,
     case when n % 3 = 1 then {NOW} - n end, case when n % 3 = 2 then 'key_2' end, 'key_2'
+from generate_series(1, 20000) as n;
+insert into key_usage_days (tenant_id, key_id, day, used)
+select 'ten_1', 'old_' || n, {NOW // DAY_MS} - d as day, 1 from generate_series(1, 20000) as n, generate_series(0, 3) as d
+order by day;
+insert into audit (id, created_ms, actor_type, actor_id, actor_email, action, target_type, target_id, request_id, changes)
+select 'aud_o' || n, n / 3, 'key', 'key_1', case when n % 2 = 0 then '{EMAIL}' end, 'key.revoked', 'key', 'old_' || n, '',
+    '{{}}'
 from generate_series(1, 20000) as n;
 insert into tenants (id, tier) values ('ten_2', 'claimed');
 insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms) values ('key_9', sha256('9'), '', 'user', 'ten_2', 1);
@@ -49,6 +58,10 @@ STATEMENTS: dict[str, tuple[str, list[Any]]] = {
     "live_ids": (SQL.live_ids, [[], ["key_2"], NOW, NOW - 3_600_000]),
     "count_live": (SQL.count_live, [["ten_1"], NOW, NOW - NOW % DAY_MS]),
     "live_keys": (SQL.live_keys, ["ten_1", NOW, ENDED_LISTED]),
+    "days_by_key": (QUOTA.days_by_key, ["ten_1", [f"old_{n}" for n in range(75)], NOW // DAY_MS - 90, NOW // DAY_MS]),
+    "one account": (LISTS.line, ["ten_1", NOW]),
+    "end_keys": (ACCOUNTS.end_keys, [["ten_1"], NOW, NOW]),
+    "export of key_usage_days": (EXPORTS["key_usage_days"], ["ten_1", EMAIL, "old_15 0", 200]),
 }
 MOST_ROWS = 1_001
 
@@ -76,27 +89,11 @@ async def filled(database: Database, rows: str) -> Batches:
     return Batches(PostgresKeys(database))
 
 
-async def many_rows_read(database: Database, statements: Mapping[str, Any], most: int) -> dict[str, int]:
-    """The rows that a step of a statement's plan reads, if more than `most`, by statement and kind of plan."""
-
-    async def read(connection: Connection) -> dict[str, int]:
-        found = {}
-        for (name, (statement, values)), mode in product(statements.items(), ("generic", "custom")):
-            await connection.execute(f"set plan_cache_mode = force_{mode}_plan")
-            explain: str = f"explain (analyze, timing off, summary off) {statement}"
-            lines = "\n".join(row[0] for row in await connection.fetch(explain, *values))
-            counts = [float(rows) * int(loops) for rows, loops in re.findall(r"rows=(\d+\.?\d*) loops=(\d+)", lines)]
-            counts += map(float, re.findall(r"Rows Removed by \w+(?: \w+)?: (\d+)", lines))
-            found[f"{name}, {mode} plan"] = int(max(counts))
-        return {name: count for name, count in found.items() if count > most}
-
-    return await database.transact(read)
-
-
 async def test_20_000_ended_keys_are_neither_read_nor_locked_nor_listed(database: Database) -> None:
     batches = await filled(database, HISTORY)
 
-    assert await many_rows_read(database, STATEMENTS, MOST_ROWS) == {}
+    counts = await most_rows(database, STATEMENTS)
+    assert {name: count for name, count in counts.items() if count > MOST_ROWS} == {}
     listed = [key.id for key in await PostgresKeys(database).live_keys("ten_1", NOW)]
     assert listed[:3] == ["key_3", "key_2", "key_1"]
     assert len(listed) <= 3 + ENDED_LISTED
@@ -110,6 +107,18 @@ async def test_20_000_ended_keys_are_neither_read_nor_locked_nor_listed(database
     for message in messages:
         await batches.send(message)
         assert len(batches.locked.keys) < 60, message
+
+
+async def test_an_export_has_each_row_once_however_small_its_pages_are(database: Database) -> None:
+    await database.transact(lambda connection: connection.execute(HISTORY.replace("1, 20000", "1, 50")))
+    accounts, account = PostgresAccounts(database), Account(EMAIL, "ten_1", 1)
+    for table, rows in (("key_usage_days", 200), ("audit", 50), ("api_keys", 53), ("delivery_days", 0)):
+        places, page = [""], 7
+        while found := await accounts.export(account, table, places[-1], page):
+            places += [each.place for each in found]
+        every = [each.place for each in await accounts.export(account, table, "", 1_000)]
+        assert places[1:] == every == sorted(set(every)), table
+        assert len(every) == rows, table
 
 
 async def test_a_key_ends_with_10_000_live_keys_that_it_granted(database: Database) -> None:
