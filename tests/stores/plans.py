@@ -31,5 +31,9 @@ async def most_rows(database: Database, statements: Mapping[str, tuple[str, list
 
 
 def _literal(value: Any) -> str:
-    words = f"{{{','.join(map(str, value))}}}" if isinstance(value, list) else str(value)
+    words = f"{{{','.join(map(_element, value))}}}" if isinstance(value, list) else str(value)
     return f"'{words}'"
+
+
+def _element(value: Any) -> str:
+    return rf'"\\x{value.hex()}"' if isinstance(value, bytes) else str(value)

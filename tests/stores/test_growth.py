@@ -20,6 +20,9 @@ FILLED = f"""
 insert into tenants (id, tier) select 'ten_' || n, 'claimed' from generate_series(1, 60) as n;
 insert into accounts (email, tenant_id, created_ms) select 'one+' || n || '@example.com', 'ten_' || n, 1
 from generate_series(1, 60) as n;
+insert into tenants (id, tier) select 'far_' || n, 'claimed' from generate_series(1, 2000) as n;
+insert into accounts (email, tenant_id, created_ms) select 'far' || n || '@example.com', 'far_' || n, 1
+from generate_series(1, 2000) as n;
 insert into sponsors (tenant_id, id, name, website, created_ms) values ('ten_1', 'spo_1', 'Brand', '', 1);
 insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms) values ('key_1', sha256('1'), '', 'user', 'ten_1', 1);
 insert into slots (id, name, side, week_price_cents, created_ms, active, weeks, coming_soon)
@@ -30,6 +33,11 @@ from generate_series(1, 200) as n;
 insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status,
     mode, created_ms, hold_ms, refunded_cents)
 select 'bok_' || n, 'ten_1', 'cmp_1', 'slot-1', 'Slot', {NOW} - {WEEK_MS}, 1, 1, 'usd', 'expired', 'test',
+    {NOW} - {DAY_MS} - n, 1, 0
+from generate_series(1, 20000) as n;
+insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status,
+    mode, created_ms, hold_ms, refunded_cents)
+select 'far_' || n, 'far_' || n % 2000 + 1, 'cmp_1', 'slot-1', 'Slot', {NOW} - {WEEK_MS}, 1, 1, 'usd', 'expired', 'test',
     {NOW} - {DAY_MS} - n, 1, 0
 from generate_series(1, 20000) as n;
 insert into audit (id, created_ms, actor_type, actor_id, actor_email, action, target_type, target_id, request_id, changes)
