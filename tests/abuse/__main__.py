@@ -90,7 +90,7 @@ class Campaign:
 
     def _attack(self, node: Watched, name: str, seconds: float, errands: Sequence[Errand] | None = None) -> None:
         outcome = endure(node, [name], seconds=seconds, before_seconds=BEFORE_SECONDS, tries=TRIES, errands=errands)
-        self._note(str(outcome), [*outcome.faults, *outcome.doubts])
+        self._note(str(outcome), outcome.counted)
 
     def end(self) -> None:
         for name in self._names:
