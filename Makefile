@@ -111,12 +111,14 @@ soak: MINUTES = 60
 soak: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-# Attacks on a running node for longer than the suite's, and more mutated requests: make abuse SECONDS=30 MUTATIONS=100000
+# Attacks on a running node for longer than the suite's, what requests with hostile headers cost (COSTS seconds), and more mutated
+# requests: make abuse SECONDS=30 COSTS=200 MUTATIONS=100000
 # Bash counts its own life in SECONDS, so only the command line sets it.
 MUTATIONS ?= 100000
+COSTS ?= 200
 abuse: SECONDS = 30
 abuse: $(VENV)/test.stamp
-	$(VENV)/bin/python -m tests.abuse --seconds $(SECONDS) --mutations $(MUTATIONS)
+	$(VENV)/bin/python -m tests.abuse --seconds $(SECONDS) --costs $(COSTS) --mutations $(MUTATIONS)
 
 # Clients in Python and TypeScript that stock tools generate from the document, and official clients of the Model Context Protocol,
 # the present one and those of its first revision: type-checked, and used on a node. Needs Node.js and npm.

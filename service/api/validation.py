@@ -92,7 +92,7 @@ def unreadable(body: bytes) -> str | None:
     """
     if body.startswith(BOM_UTF8):
         return "it begins with a byte order mark, which is to be left out"
-    if body.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in body[:4]:
+    if body.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or b"\0" in body[:2]:
         return "it is UTF-16 or UTF-32, and not UTF-8"
     try:
         body.decode()

@@ -88,6 +88,11 @@ class Outcome:
         return self.weak or self.waited_share > BUSY_SHARE
 
     @property
+    def counted(self) -> list[str]:
+        """The failed checks that prove something: on a busy machine those that do not depend on timing."""
+        return self.faults if self.waited_share > BUSY_SHARE else [*self.faults, *self.doubts]
+
+    @property
     def held(self) -> bool:
         """Whether all checks passed."""
         return not self.faults and not self.doubts
@@ -104,6 +109,7 @@ class Outcome:
             f"        files {files[0]} -> {files[1]} after {self.files_seconds:.1f} s, "
             f"memory {memory[0]:.0f}, at most {memory[1]:.0f}, after {memory[2]:.0f} MiB",
         ]
+        lines += [f"  UNSURE: {doubt}" for doubt in self.doubts if doubt not in self.counted]
         if self.counts.get("bytes"):
             held = (memory[1] - memory[0]) * 1024 * 1024
             lines.append(f"        at most {held / self.counts['bytes']:.0f} bytes held for each byte sent")

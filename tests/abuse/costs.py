@@ -2,24 +2,27 @@
 
 Each header of `NAMES` is filled with lists of every kind, as long as a head may be: plainly over HTTP/1.1, and over HTTP/2 by
 references to one entry of the table, so that 16 KiB cost the client a few bytes. Both engines are measured, in CPU seconds of
-the node. A request that looks too dear is measured again, in turn with the plain one, so that other work on the machine tells
-on both.
+the node, in random order until the time is up. A request that looks too dear is measured again, in turn with the plain one,
+so that other work on the machine tells on both. What still looks too dear is measured so once more, alone on a fresh node,
+before it is a fault.
 """
 
 import argparse
+import random
 import socket
 import ssl
 import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import median
 
-from tests.abuse.header_names import NAMES
+from tests.abuse.cases import ADDRESSES, HEAD_BYTES, TABLE_BYTES, Case, cases, shuffled
 from tests.abuse.http2 import (
     ACK,
     DATA,
@@ -36,117 +39,33 @@ from tests.abuse.http2 import (
 from tests.abuse.node import HOST, Certificate, Watched, watched
 from tests.memory import in_memory
 
-MOST_RATIO = 3.0
-LIMITED_RATIO = 5.0
-"""The same at an address with a limit: its plain requests are the fastest, and h11 splits `Connection` before them."""
 FLOOR_SECONDS = 0.0006
 """A difference below this is none of lists: reading the largest head takes half of it."""
-SETTLE_SECONDS = 0.001
+IDLE_SECONDS = 0.0002
+MOST_IDLE_SECONDS = 0.5
+"""How often it is seen whether the node is idle, and for how long at most."""
 LEAST_SECONDS = 0.0001
 """No request costs less; the clock of a busy machine may say so."""
-REQUESTS = 8
+REQUESTS = 4
 """Requests of one measurement."""
 AGAIN = 5
 """How often a request that looks too dear is measured again. The cheapest measurement counts."""
+SUSPECTS = 40
+"""How many requests that looked too dear are measured alone: the dearest."""
+SECONDS = 200.0
+"""The time of a campaign, without the starts of its nodes. What it does not reach is told."""
 ENGINES = ("own", "hypercorn")
-HEAD_BYTES = 15_000
-"""Bytes of the hostile value over HTTP/1.1; a head may have 16 KiB."""
-TABLE_BYTES = 3_900
-"""Bytes of one entry of the table of HPACK, which holds 4,096."""
 TIMES = 3
 """References to the entry in one request."""
-TARGET_BYTES = 7_000
 TIMEOUT_SECONDS = 30.0
 
-PAGE = (("accept", "text/html,*/*;q=0.8"),)
-"""Makes a refusal a page."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """An address, the other headers of each request to it, and the ratio of costs that is too dear."""
-
-    method: str
-    path: str
-    usual: tuple[tuple[str, str], ...] = ()
-    most: float = MOST_RATIO
-
-
-ADDRESSES = (
-    Address("GET", "/embed.js"),
-    Address("GET", "/nowhere", PAGE),
-    Address("GET", "/api/v1/sponsors/placements", most=LIMITED_RATIO),
-    Address("GET", "/robots.txt"),
-    Address("GET", "/llms.txt"),
-    Address("GET", "/static/style.css"),
-    Address("GET", "/favicon.ico"),
-    Address("GET", "/sitemap.xml"),
-    Address("GET", "/.well-known/api-catalog"),
-    Address("GET", "/metrics"),
-    Address("GET", "/healthz"),
-    Address("GET", "/readyz"),
-    Address("GET", "/nowhere"),
-    Address("GET", "/api/v1/nowhere"),
-    Address("DELETE", "/healthz"),
-    Address("OPTIONS", "/api/v1/sponsors/placements"),
-    Address("OPTIONS", "/embed.js"),
-    Address("OPTIONS", "/mcp"),
-    Address("GET", "/mcp"),
-    Address("GET", "/openapi.json"),
-)
-"""Addresses of each kind of view, most of them without a limit. The first `WHOLE` meet all shapes."""
-WHOLE = 3
-
-SHAPES: Mapping[str, str] = {
-    "commas": ",",
-    "spaced": "a, ",
-    "pairs": "a=b; ",
-    "quotes": '"',
-    "tags": '"a",',
-    "members": "a,",
-    "weighted": "a;q=0,",
-    "addresses": "127.0.0.1,",
-    "semicolons": ";",
-    "parameters": "a;",
-    "weak": 'W/"a",',
-    "slashes": "a/b,",
-    "escapes": "%41",
-    "blanks": " ,\t",
-    "colons": ":",
-    "bytes": "\xe9",
-    "one": "a",
-}
-"""The unit that each value repeats. The first `USUAL` are tried at all addresses."""
-USUAL = 5
-
-QUERY, PATH = "the query", "the path"
 SETTINGS_OF_NODE = {
     "server.trusted_proxies": "127.0.0.0/8",
     "keyless.per_minute": 100_000_000,
     "pages.per_minute": 100_000_000,
+    "server.security_contact": "mailto:security@example.com",
     "log.level": "error",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A request with one hostile part: the header `name`, the query or the path. Without a shape, that part is plain."""
-
-    address: Address
-    name: str
-    shape: str = ""
-
-    def parts(self, size: int) -> tuple[str, list[tuple[str, str]]]:
-        """The target and the hostile fields, with a value of at most `size` bytes."""
-        path, unit = self.address.path, SHAPES.get(self.shape, "")
-        if self.name in (QUERY, PATH):
-            sign = "?" if self.name == QUERY else "/"
-            written = unit.replace(" ", "+").replace("\t", "+").replace('"', "%22").replace("\xe9", "&/")
-            return f"{path}{sign}a{written * (TARGET_BYTES // max(1, len(written)))}", []
-        return path, [(self.name, (unit * (size // len(unit))).strip() or unit.strip())] if unit else []
-
-    def __str__(self) -> str:
-        return f"{self.address.method} {self.address.path} with {self.shape} in {self.name}"
 
 
 class Http1:
@@ -291,66 +210,131 @@ def _read_streams(stream: ssl.SSLSocket, left: int) -> None:
             data = data[9 + int.from_bytes(data[:3], "big") :]
 
 
-def cases(paths: Sequence[str] = (), names: Sequence[str] = ()) -> Iterator[Case]:
-    """All cases, or those of these paths and names."""
-    for number, address in enumerate(ADDRESSES):
-        shapes = list(SHAPES) if number < WHOLE or names else list(SHAPES)[:USUAL]
-        for name in (QUERY, PATH, *NAMES):
-            if (not paths or address.path in paths) and (not names or name in names):
-                yield from (Case(address, name, shape) for shape in shapes)
+PROTOCOLS: tuple[type[Http1 | Http2], ...] = (Http1, Http2)
+
+Measure = Callable[[Case], float]
+"""Sends the requests of a case. Returns the CPU seconds of the node for one of them."""
 
 
-def dear(node: Watched, found: Sequence[Case], tell: Callable[[str], None]) -> list[str]:
-    """Measure the cases. Returns those that are too dear."""
-    faults = []
-    for protocol in (Http1(node), Http2(node)):
-        worst, base, of = (0.0, ""), 0.0, Case(ADDRESSES[0], "")
-        for case in found:
-            plain = Case(case.address, case.name)
-            if plain != of:
-                of, base = plain, _measured(node, protocol.prepared(plain))
-            ratio, cost = _ratio(base, _measured(node, protocol.prepared(case)))
-            if ratio > case.address.most:
-                ratio, base, cost = _again(node, protocol, plain, case)
-            words = f"{protocol.name} {case}: {cost * 1000:.2f} ms instead of {base * 1000:.2f} ms"
-            worst = max(worst, (ratio, words))
-            if ratio > case.address.most and cost - base > FLOOR_SECONDS:
-                faults.append(words)
-        tell(f"{len(found)} requests, the dearest {worst[0]:.1f} times its plain cost: {worst[1]}")
-        protocol.close()
-    return faults
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The CPU seconds of one request of a case, and of the plain one."""
+
+    case: Case
+    base: float
+    cost: float
+
+    @property
+    def ratio(self) -> float:
+        return self.cost / max(self.base, LEAST_SECONDS)
+
+    @property
+    def too_dear(self) -> bool:
+        return self.ratio > self.case.address.most and self.cost - self.base > FLOOR_SECONDS
+
+    def __str__(self) -> str:
+        return f"{self.case}: {self.cost * 1000:.2f} ms instead of {self.base * 1000:.2f} ms"
 
 
-def _again(node: Watched, protocol: Http1 | Http2, plain: Case, case: Case) -> tuple[float, float, float]:
-    """The ratio of the costs, and both in seconds: of several measurements in turn."""
-    bases, costs = [], []
-    for _ in range(AGAIN):
-        bases.append(_measured(node, protocol.prepared(plain)))
-        costs.append(_measured(node, protocol.prepared(case)))
-    ratio, cost = _ratio(median(bases), min(costs))
-    return ratio, median(bases), cost
+@dataclass(slots=True)
+class Screening:
+    """What one look at many cases found."""
+
+    measured: int = 0
+    dearest: Costs = field(default_factory=lambda: Costs(Case(ADDRESSES[0], ""), 0.0, 0.0))
+    suspects: list[Costs] = field(default_factory=list)
 
 
-def _ratio(base: float, cost: float) -> tuple[float, float]:
-    return cost / max(base, LEAST_SECONDS), cost
+def screen(measure: Measure, found: Sequence[Case], goes_on: Callable[[], bool]) -> Screening:
+    """Measure the cases as long as it `goes_on`, and those that look too dear again."""
+    result = Screening()
+    plain, base = Case(ADDRESSES[0], ""), 0.0
+    for case in found:
+        if case.plain != plain:
+            if not goes_on():
+                break
+            plain, base = case.plain, measure(case.plain)
+        costs = Costs(case, base, measure(case))
+        if costs.ratio > case.address.most:
+            costs = again(measure, case)
+            base = costs.base
+        result.measured += 1
+        result.dearest = max(result.dearest, costs, key=lambda each: each.ratio)
+        if costs.too_dear:
+            result.suspects.append(costs)
+    return result
 
 
-def _measured(node: Watched, send: Callable[[], None]) -> float:
-    """CPU seconds of the node for one request."""
-    time.sleep(SETTLE_SECONDS)  # the node may still be at the end of the request before
-    before = node.process_seconds
+def again(measure: Measure, case: Case) -> Costs:
+    """The costs of a case from several measurements in turn with the plain one. The cheapest counts."""
+    turns = [(measure(case.plain), measure(case)) for _ in range(AGAIN)]
+    return Costs(case, median(base for base, _ in turns), min(cost for _, cost in turns))
+
+
+def confirmed(measure: Measure, suspects: Sequence[Costs]) -> list[Costs]:
+    """Those of the dearest suspects that are too dear alone, too."""
+    dearest = sorted(suspects, key=lambda costs: costs.ratio, reverse=True)[:SUSPECTS]
+    return [costs for costs in (again(measure, suspect.case) for suspect in dearest) if costs.too_dear]
+
+
+def _measure(node: Watched, protocol: Http1 | Http2, case: Case) -> float:
+    send = protocol.prepared(case)
+    before = _idle_seconds(node)
     send()
-    time.sleep(SETTLE_SECONDS)
-    return (node.process_seconds - before) / REQUESTS
+    return (_idle_seconds(node) - before) / REQUESTS
+
+
+def _idle_seconds(node: Watched) -> float:
+    """CPU seconds of the node, as soon as it is idle: it may still be at the end of the request before."""
+    end = time.monotonic() + MOST_IDLE_SECONDS
+    while not node.idle and time.monotonic() < end:
+        time.sleep(IDLE_SECONDS)
+    return node.process_seconds
 
 
 def compare(
-    data: Path, certificate: Certificate, engine: str, found: Sequence[Case], tell: Callable[[str], None]
+    data: Path,
+    certificate: Certificate,
+    engine: str,
+    found: Sequence[Case],
+    tell: Callable[[str], None],
+    seconds: float,
 ) -> list[str]:
-    """Measure the cases on a node with this engine."""
-    with watched(data, certificate, SETTINGS_OF_NODE | {"server.engine": engine}) as node:
-        tell(f"costs of requests with hostile headers, engine {engine}")
-        return dear(node, found, tell)
+    """Measure the cases on a node with this engine, for so many seconds. Returns those that are too dear."""
+    settings = SETTINGS_OF_NODE | {"server.engine": engine}
+    suspects: list[tuple[type[Http1 | Http2], Sequence[Costs]]] = []
+    with watched(data, certificate, settings) as node:
+        end = time.monotonic() + seconds
+        for number, kind in enumerate(PROTOCOLS):
+            until = time.monotonic() + (end - time.monotonic()) / (len(PROTOCOLS) - number)
+            with closing(kind(node)) as protocol:
+                seen = screen(partial(_measure, node, protocol), found, partial(_is_before, until))
+            heading = f"costs, engine {engine}, {kind.name}: {seen.measured} of {len(found)} requests"
+            tell(f"{heading}, the dearest {seen.dearest.ratio:.1f} times its plain cost: {seen.dearest}")
+            if seen.suspects:
+                suspects.append((kind, seen.suspects))
+    return _alone(partial(watched, data, certificate, settings), suspects, engine, tell) if suspects else []
+
+
+def _alone(
+    run: Callable[[], AbstractContextManager[Watched]],
+    suspects: Sequence[tuple[type[Http1 | Http2], Sequence[Costs]]],
+    engine: str,
+    tell: Callable[[str], None],
+) -> list[str]:
+    """Measure the suspects once more, on a node of their own. Returns those that are too dear."""
+    faults = []
+    with run() as node:
+        for kind, costs in suspects:
+            with closing(kind(node)) as protocol:
+                dear = confirmed(partial(_measure, node, protocol), costs)
+            tell(f"{kind.name}: {len(dear)} of {len(costs)} suspects are too dear alone")
+            faults += [f"engine {engine}, {kind.name} {each}" for each in dear]
+    return faults
+
+
+def _is_before(moment: float) -> bool:
+    return time.monotonic() < moment
 
 
 def main() -> int:
@@ -358,17 +342,41 @@ def main() -> int:
     parser.add_argument("--engine", choices=ENGINES, action="append", help="only this engine")
     parser.add_argument("--path", action="append", default=[], help="only this address; can be repeated")
     parser.add_argument("--name", action="append", default=[], help="only this header; can be repeated")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="time for all engines")
+    parser.add_argument("--seed", type=int, default=None, help="seed of the order; random by default")
     given = parser.parse_args()
-    faults = []
     with tempfile.TemporaryDirectory(prefix="catalog-costs-", dir=in_memory()) as directory:
         place = Path(directory)
         place.chmod(0o711)
-        certificate = Certificate.make(place)
-        for engine in given.engine or ENGINES:
-            faults += compare(place / "data", certificate, engine, list(cases(given.path, given.name)), _say)
+        faults = campaign(
+            place / "data",
+            Certificate.make(place),
+            list(cases(given.path, given.name)),
+            _say,
+            seconds=given.seconds,
+            seed=random.randrange(10**6) if given.seed is None else given.seed,
+            engines=given.engine or ENGINES,
+        )
     for fault in faults:
         _say(f"FAULT: {fault}")
     return 1 if faults else 0
+
+
+def campaign(
+    data: Path,
+    certificate: Certificate,
+    found: Sequence[Case],
+    tell: Callable[[str], None],
+    *,
+    seconds: float,
+    seed: int,
+    engines: Sequence[str] = ENGINES,
+) -> list[str]:
+    """Measure the cases in the order of a seed, with each engine. Returns those that are too dear."""
+    tell(f"costs of requests with hostile headers, in the order of seed {seed}")
+    order = shuffled(found, seed)
+    shares = [compare(data, certificate, engine, order, tell, seconds / len(engines)) for engine in engines]
+    return [fault for faults in shares for fault in faults]
 
 
 def _say(line: str) -> None:

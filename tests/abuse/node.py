@@ -55,6 +55,11 @@ class Watched:
         return time.clock_gettime(~self.service.process.pid << 3 | 2)
 
     @property
+    def idle(self) -> bool:
+        """Whether the process waits for something: it neither runs nor waits for a core."""
+        return Path(f"/proc/{self.service.process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+    @property
     def waited_seconds(self) -> float:
         """Seconds in which the process was ready but had no core, since its start."""
         return int(Path(f"/proc/{self.service.process.pid}/schedstat").read_text().split()[1]) / 1e9

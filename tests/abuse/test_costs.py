@@ -2,10 +2,11 @@
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from ipaddress import ip_network
+from itertools import count
 from types import FrameType
 
 import pytest
@@ -14,16 +15,20 @@ from trio.testing import MockClock
 from service.api.cookies import SESSION
 from service.api.encodings import acceptable, known_tag
 from service.api.mcp.tools import PASSED_ON
+from service.api.operations import OPERATIONS
 from service.api.operations.internal import FORWARDED
+from service.api.policy import Access
 from service.api.validation import IDEMPOTENCY_KEY
 from service.http.addresses import Networks, client_address
 from service.http.header_lists import MOST_MEMBERS, last_members, members
 from service.http.request_head import _OF_CONNECTION, _SPECIAL, BadRequest, parse_head
 from service.observability.client_address import HEADERS
 from service.observability.tracing import HEADER
+from service.web.documents import DOCUMENTS
 from service.web.middleware import REQUEST_ID
 from service.web.requests import wants_page
-from tests.abuse.costs import HEAD_BYTES, SHAPES
+from tests.abuse.cases import ADDRESSES, HEAD_BYTES, SHAPES, Case, cases, shuffled
+from tests.abuse.costs import SUSPECTS, confirmed, screen
 from tests.abuse.header_names import NAMES
 from tests.api.world import World, open_world
 from tests.architecture import modules, name_of
@@ -40,6 +45,55 @@ def test_the_campaign_knows_every_header_that_is_read() -> None:
     read = set(_read_names())
     assert {"cookie", "if-none-match", "x-forwarded-for", "traceparent", "connection", "idempotency-key"} <= read
     assert read - set(NAMES) == set()
+
+
+async def test_the_campaign_knows_every_address_without_a_limit(autojump_clock: MockClock) -> None:
+    open_to_all = {(row.method, row.path) for row in OPERATIONS if row.access is Access.PUBLIC and row.budget is None}
+    async with open_world(PAGES__PER_MINUTE=1, SERVER__SECURITY_CONTACT="mailto:security@example.com") as world:
+        for path in DOCUMENTS:
+            path = path.replace("<name>", "operations").replace("<part>", "pages")
+            statuses = [
+                (await world.client.get(path, address=f"203.0.113.{len(open_to_all)}")).status for _ in range(3)
+            ]
+            open_to_all |= set() if 429 in statuses else {("GET", path)}
+    assert ("GET", "/openapi.json") not in open_to_all
+    assert open_to_all - {(each.method, each.path) for each in ADDRESSES} == set()
+
+
+FEW = list(cases(["/healthz"], ["accept", "cookie"]))
+
+
+def always(_: int) -> float:
+    return 0.01
+
+
+def during(first: int, last: int) -> Callable[[int], float]:
+    """Dear in these measurements only, as if the machine did something else meanwhile."""
+    return lambda number: 0.01 if first <= number <= last else 0.001
+
+
+@pytest.mark.parametrize(
+    ("cost", "suspects", "faults"),
+    [(always, len(FEW), SUSPECTS), (during(5, 9), 0, 0), (during(5, 25), 3, 0), (lambda number: 0.0029, 0, 0)],
+    ids=["always", "for a moment", "for a while", "less than three times"],
+)
+def test_a_request_is_too_dear_if_it_is_each_time(cost: Callable[[int], float], suspects: int, faults: int) -> None:
+    numbers = count()
+
+    def measure(case: Case) -> float:
+        return cost(next(numbers)) if case.shape else 0.001
+
+    seen = screen(measure, FEW, lambda: True)
+    assert (seen.measured, len(seen.suspects)) == (len(FEW), suspects)
+    assert len(confirmed(measure, seen.suspects)) == faults
+
+
+def test_a_campaign_ends_when_its_time_is_up_and_its_order_is_that_of_the_seed() -> None:
+    turns = iter([True, False])
+    assert screen(lambda case: 0.001, FEW, lambda: next(turns)).measured == len(SHAPES)
+    whole = list(cases())
+    assert shuffled(whole, 1) == shuffled(whole, 1) != shuffled(whole, 2)
+    assert set(shuffled(whole, 1)) == set(whole)
 
 
 def _read_names() -> Iterator[str]:

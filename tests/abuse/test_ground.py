@@ -1,10 +1,11 @@
-"""The base of the attacks, tested against a node of a few lines."""
+"""The base of the attacks, tested against a node of a few lines, and the judgement of an attack."""
 
 from functools import partial
 
 import pytest
 import trio
 
+from tests.abuse.campaign import Outcome
 from tests.abuse.ground import Ground
 
 
@@ -23,3 +24,11 @@ async def test_a_handshake_that_the_node_ends_is_a_refusal_and_no_bug() -> None:
                 pass
         nursery.cancel_scope.cancel()
     assert not ground._open
+
+
+@pytest.mark.parametrize(("waited", "counted"), [(0.0, ["lost", "slow"]), (0.2, ["lost", "slow"]), (0.5, ["lost"])])
+def test_times_that_a_busy_machine_made_are_told_and_no_fault(waited: float, counted: list[str]) -> None:
+    outcome = Outcome("churn", faults=["lost"], doubts=["slow"], waited_share=waited)
+    assert outcome.counted == counted
+    assert not outcome.held
+    assert ("UNSURE: slow" in str(outcome)) == (waited == 0.5)

@@ -1,5 +1,6 @@
 """Request bodies: valid ones are accepted, others are refused without harm."""
 
+import gzip
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -33,6 +34,9 @@ NO_JSON = {
     "a comment": b"{} // nothing",
     "a byte order mark": b"\xef\xbb\xbf{}",
     "UTF-16": '{"a": 1}'.encode("utf-16"),
+    "UTF-16 without a mark": '{"a": 1}'.encode("utf-16-be"),
+    "UTF-32 without a mark": '{"a": 1}'.encode("utf-32-le"),
+    "gzip without its header": gzip.compress(b"{}"),
     "invalid UTF-8": b'{"a": "\xff\xfe"}',
     "an encoded surrogate": b'{"a": "\xed\xa0\x80"}',
     "a lone surrogate": b'{"a": "\\ud800"}',
@@ -49,6 +53,9 @@ NO_JSON = {
 REASONS = {
     "a byte order mark": "it begins with a byte order mark, which is to be left out",
     "UTF-16": "it is UTF-16 or UTF-32, and not UTF-8",
+    "UTF-16 without a mark": "it is UTF-16 or UTF-32, and not UTF-8",
+    "UTF-32 without a mark": "it is UTF-16 or UTF-32, and not UTF-8",
+    "gzip without its header": "it is not UTF-8: byte 2 does not fit",
     "invalid UTF-8": "it is not UTF-8: byte 8 does not fit",
     "an encoded surrogate": "it is not UTF-8: byte 8 does not fit",
     "a lone surrogate": "an escape stands for half of a surrogate pair, such as \\ud800",

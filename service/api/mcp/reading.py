@@ -20,6 +20,9 @@ M = TypeVar("M", bound=BaseModel)
 
 CALL = "tools/call"
 
+EXACT_BELOW = 2**53
+"""A number with a fraction or an exponent is read exactly below this (RFC 8259, 6)."""
+
 _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 
 
@@ -88,10 +91,11 @@ def _message(body: bytes) -> wire.Message | Failed:
         )
     if not isinstance(value, dict):
         return Failed(wire.INVALID_REQUEST, "The body must be a JSON-RPC message: an object.")
-    message_id = value.get("id")
-    known = message_id if isinstance(message_id, int | str) and not isinstance(message_id, bool) else None
-    if "id" in value and known is None:
-        return Failed(wire.INVALID_REQUEST, "The message is not valid: id: must be a string or a whole number")
+    known = _id(value.get("id"))
+    if "id" in value:
+        if known is None:
+            return Failed(wire.INVALID_REQUEST, "The message is not valid: id: must be a string or a whole number")
+        value["id"] = known
     try:
         message = wire.Message.model_validate(value)
     except ValidationError as error:
@@ -100,6 +104,13 @@ def _message(body: bytes) -> wire.Message | Failed:
     if repeated is not None:
         return Failed(wire.INVALID_REQUEST, f"The message is not valid: {repeated}: must be given only once", known)
     return message
+
+
+def _id(value: Any) -> wire.Id | None:
+    """The id of a message; None if it can be none. JSON has one type of number, so 1.0 is 1."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT_BELOW:
+        return int(value)
+    return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 
 def _of_revision(message: wire.Message, headers: Mapping[str, str]) -> Read | Failed:
