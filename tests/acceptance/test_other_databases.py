@@ -114,9 +114,9 @@ def test_a_role_without_rights_gets_the_statement_that_grants_them(server: Postg
         [booking] = server.ask(LIVE, database=name)
         body = {"bookingId": booking["id"], "kind": "click", "visitorId": "7f1a5b1e-53f0-4a68-9c1f-6f2b7a6d8c11"}
         assert service.post("/api/v1/sponsors/events", body).status_code == 503
-        unready = service.get("/readyz")
-        assert unready.status_code == 503
-        assert "the database accepts no writes: the role of the service lacks a right; doctor lists it" in unready.text
+        until(lambda: service.status("/readyz") == 503, 2.0)
+        words = service.get("/readyz").text
+        assert "the database accepts no writes: the role of the service lacks a right; doctor lists it" in words
 
 
 def test_doctor_looks_at_a_standby_and_a_service_finds_the_primary_beside_it(

@@ -29,6 +29,7 @@ from tests.acceptance.races import CLIENTS, Race, accounts, bookings_of, judge
 from tests.acceptance.relays import Campaign
 from tests.chaos.judge import broken_counts
 from tests.chaos.stored import read_stored
+from tests.chaos.websites import COUNTING
 
 SEED = int(os.environ.get("CATALOG_TEST_SEED") or random.SystemRandom().randrange(10**6))
 NODES = 3
@@ -52,6 +53,7 @@ SETTINGS: Settings = {
     "bookings.holds_per_day": 1_000,
     "events.per_minute": PLENTY,
     "pages.per_minute": PLENTY,
+    **COUNTING,
 }
 
 

@@ -185,7 +185,11 @@ class Target:
         """Send a generated request as a caller, and check the response against the document."""
         self.put_real_names(case)
         name = name_of(case)
-        response = case.call_and_validate(excluded_checks=self.excluded(name), **self.arguments(caller))
+        excluded = self.excluded(name)
+        if case.body is None and case.operation.definition.raw.get("requestBody", {}).get("required") is False:
+            # It counts as no body. A schema that says so breaks the clients that generators make.
+            excluded.append(checks.negative_data_rejection)
+        response = case.call_and_validate(excluded_checks=excluded, **self.arguments(caller))
         check_code(case, response)
         self.note(name, response.status_code, caller)
 

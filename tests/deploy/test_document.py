@@ -74,7 +74,7 @@ def test_the_overlay_changes_what_the_base_has() -> None:
     [
         (r"Only then Kubernetes may kill it \((\d+) seconds\)", pod("Deployment")["terminationGracePeriodSeconds"]),
         (r"serves for `server.drain_seconds` \((\d+)\)", 10),
-        (r"`database.connections` \+ 1 \((\d+)\)", load(None, {}).database.connections + 1),
+        (r"`database.connections` \+ 2 \((\d+)\)", load(None, {}).database.connections + 2),
     ],
 )
 def test_its_numbers_are_those_of_the_files(said: str, held: int) -> None:

@@ -20,6 +20,7 @@ from actors.keys.messages import Message as KeyMessage
 from actors.keys.state import Decision as KeyDecision
 from actors.keys.state import LockSet, Snapshot
 from actors.keys.store import Decide as KeyDecide
+from actors.keys.unit_of_work import KeyTree
 from actors.quota import state as quota_state
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Message, Refund
@@ -130,15 +131,15 @@ def window_never_turned(right: Any, tenant: Tenant, now_ms: int) -> Any:
 
 
 @BUGS.around(quota_state, "charged")
-def cap_one_too_high(right: Any, tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
+def cap_one_too_high(right: Any, tenant: Tenant, charge: Any, now_ms: int, caps: Any, others: Any) -> Any:
     """One request a day too many."""
-    return right(tenant, charge, now_ms, replace(caps, daily=caps.daily + 1))
+    return right(tenant, charge, now_ms, replace(caps, daily=caps.daily + 1), others)
 
 
 @BUGS.around(quota_state, "charged")
-def cap_one_too_low(right: Any, tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
+def cap_one_too_low(right: Any, tenant: Tenant, charge: Any, now_ms: int, caps: Any, others: Any) -> Any:
     """One request a day too few."""
-    return right(tenant, charge, now_ms, replace(caps, daily=caps.daily - 1))
+    return right(tenant, charge, now_ms, replace(caps, daily=caps.daily - 1), others)
 
 
 # Keys and claims.
@@ -257,7 +258,7 @@ BUGS.add(
 BUGS.add(
     "granted-keys-live-on",
     "A key that another one granted outlives it.",
-    replaced(key_issuing, "granted_by", lambda key_id, keys: iter(())),
+    replaced(KeyTree, "granted", lambda tree, *key_ids: iter(())),
     Scene.SPONSORS,
 )
 BUGS.add(

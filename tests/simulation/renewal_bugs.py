@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from actors.keys import issuing as key_issuing
 from actors.keys import state as key_state
 from actors.keys.messages import EditKey, RotateKey
+from actors.keys.unit_of_work import KeyTree
 from actors.quota.actor import QuotaAccountant
 from actors.values import Refused, Tenant
 from tests.doubles.keys import MemoryKeys
@@ -82,5 +82,5 @@ def key_days_not_merged(right: Any, store: Any, source: str, target: str) -> Non
 BUGS.add(
     "successor-lives-on",
     "A key that a leaked one became by rotating itself outlives it.",
-    replaced(key_issuing, "_rotated_from", lambda key, keys: iter(())),
+    replaced(KeyTree, "rotated_from", lambda tree, key: []),
 )
