@@ -36,7 +36,7 @@ FOUND_BY = {
     "foreign-session-pays": 1,
     "half-a-batch-answered": 11,
     "known-network-without-end": 4,
-    "lock-never-forgiven": 3,
+    "lock-never-forgiven": 8,
     "refund-in-a-dispute": 18,
     "refund-in-wrong-window": 11,
     "refund-not-followed": 12,

@@ -86,7 +86,7 @@ async def test_what_is_not_http_is_one_error_for_accounts_and_its_cause_for_the_
 ) -> None:
     """A webhook can name any host and port, so its errors would map the ports of others."""
     caplog.set_level(logging.INFO)
-    world = World(replies={HOST: lambda _: reply})
+    world = World(replies={HOST: lambda _: reply}, limits=SenderLimits(poll_seconds=600.0))
     await world.post.open()
     world.add(1, 1)
     await world.tell()
