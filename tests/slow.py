@@ -44,7 +44,7 @@ THOROUGH: Mapping[str, str] = {
     "api/test_spreadsheets_opened.py": "tests/api/test_spreadsheets.py splits files itself; this starts LibreOffice",
     "api/test_schemathesis.py": "tests/api/conformity.py holds each response of tests/api to the document",
     "growth/test_growth.py": "tests/stores runs the statements on few rows",
-    "retention/test_year.py": "tests/stores/test_retention_contract.py prunes each table, and tests/retention lives for eight days",
+    "retention/test_year.py": "tests/stores/test_retention_contract.py prunes each table",
     "storage/test_event_moves.py": "tests/stores/test_events_on_workers.py moves a day under batches",
     "stores/test_events_on_nodes.py": "tests/stores/test_events_contract.py records by several nodes at once",
     "stores/test_invoices_on_three_nodes.py": "tests/stores/test_invoices_contract.py numbers them in batches that fail",
