@@ -18,6 +18,7 @@ from storage.connection.target import Target
 from storage.postgres.catalog import PostgresCatalog
 from storage.rows.journal import record_batch
 from storage.rows.statements import statements
+from tests.slow import repeats
 from tests.storage.proxy import Proxy, Weather, proxied
 
 SMALL = PoolLimits(
@@ -121,6 +122,7 @@ async def test_a_connection_that_breaks_before_the_commit_is_plainly_unavailable
             await database.transact(cut)
 
 
+@repeats("tests/storage/test_lost_connections.py, with a fake server")
 async def test_a_silent_network_is_given_up_in_bounded_time_and_healed_from(proxy: Proxy) -> None:
     async with open_database(proxy.target, HASTY) as database:
         await database.transact(note)
@@ -299,6 +301,7 @@ async def test_a_role_without_the_right_to_make_tables_is_unavailable(database: 
     await database.read(lambda c: c.execute("drop role powerless"))
 
 
+@repeats("tests/storage/test_lost_connections.py, with a fake server")
 async def test_one_silent_connection_discards_the_idle_ones(proxy: Proxy) -> None:
     """Otherwise each of them would cost a timeout, one after the other."""
     async with open_database(proxy.target, replace(HASTY, connections=4)) as database:
