@@ -248,7 +248,7 @@ class Booking:
 
     @property
     def left_cents(self) -> int:
-        """What is left of the payment."""
+        """The cents of the payment that neither a refund nor a dispute has taken."""
         return (self.paid_cents or 0) - self.refunded_cents
 
     @property
@@ -258,7 +258,7 @@ class Booking:
 
     @property
     def by_refunds_cents(self) -> int:
-        """What refunds alone gave back: the processor's total, which lost disputes are not part of."""
+        """The cents that refunds alone gave back, which is the processor's total. Lost disputes are not part of it."""
         return self.refunded_cents + self.excess_cents - self.lost_cents
 
     def given_back(self, by_refunds_cents: int, lost_cents: int) -> "Booking":

@@ -102,7 +102,7 @@ class MonthRevenue:
 
 
 class MoneyOf(NamedTuple):
-    """What was paid for a booking, and refunded. `paid_ms` is None if it was never paid."""
+    """The money of a booking: paid and refunded cents. `paid_ms` is None if it was never paid."""
 
     currency: str
     paid_cents: int
@@ -112,7 +112,7 @@ class MoneyOf(NamedTuple):
 
 @dataclass(slots=True)
 class CurrencySpent:
-    """What was paid and refunded in a currency, and how many bookings were refunded, in whole or in part."""
+    """The sums of a currency: paid and refunded cents, and the number of bookings that were refunded at least in part."""
 
     paid_cents: int = 0
     refunded_cents: int = 0

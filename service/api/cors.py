@@ -1,4 +1,4 @@
-"""What pages of other sites may do: call some operations and read public documents, without credentials (Fetch, 3.2). Pure.
+"""Pages of other sites may call some operations and read public documents, without credentials (Fetch, 3.2). Pure.
 
 Their scripts may add any header. Libraries for traces patch `fetch`, so that all of a page's requests carry `traceparent`,
 `baggage` and the like, and would fail if one of them were not allowed. No header but `Authorization` has rights here, and the

@@ -174,7 +174,7 @@ def _text(value: Any) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where the cells of a line are from: `reads` takes the values of each row, `ordered` the cells of all values, given ones
+    """The sources of the cells of a line: `reads` takes the values of each row, `ordered` the cells of all values, given ones
     first, and `moments` are the places of times."""
 
     reads: Sequence[Callable[[Any], Iterable[Any]]]

@@ -111,7 +111,7 @@ def _move(move: CampaignMove, summary: str, description: str) -> Operation:
         description=description,
         handler=_moving(move),
         codes=(Code.NOT_FOUND, Code.INVALID_STATE, *((Code.CAMPAIGN_LIMIT,) if move is CampaignMove.SUBMIT else ())),
-        # What takes an ad off the air is never refused. To repeat it, the campaign has to be submitted or resumed again.
+        # A request that takes an ad off the air is never refused. Before it is repeated, the campaign is submitted or resumed.
         repeatable=move in (CampaignMove.SUBMIT, CampaignMove.RESUME),
     )
 
