@@ -39,7 +39,7 @@ def settle_dispute(unit: UnitOfWork, message: SettleDispute) -> Answer:
 
 
 def _report(unit: UnitOfWork, message: SettleDispute, booking: Booking | None) -> PaymentReport:
-    """Return the processor's report. It has no amount, which means all of the payment, if the currency is not the payment's."""
+    """Return the processor's report. It has no amount, which means the whole payment, if the currency differs."""
     cents = message.amount_cents
     if booking is not None and message.currency not in (None, booking.money_currency):
         cents = None

@@ -31,7 +31,8 @@ class Device:
 
     `user_code` is 8 letters without the hyphen. `agent` and `address` describe the asking program to the person who
     approves. `polled_ms` is the last poll that was not early, or the one that created the key. `email`
-    and `session_id` are the account and session that decided. `admin` says whether that person gave administration to the key.
+    and `session_id` are the account and session that decided. `admin` says whether that person gave administration to the
+    key.
     """
 
     id: str

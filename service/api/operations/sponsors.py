@@ -111,7 +111,7 @@ def _move(move: CampaignMove, summary: str, description: str) -> Operation:
         description=description,
         handler=_moving(move),
         codes=(Code.NOT_FOUND, Code.INVALID_STATE, *((Code.CAMPAIGN_LIMIT,) if move is CampaignMove.SUBMIT else ())),
-        # A request that takes an ad off the air is never refused. Before it is repeated, the campaign is submitted or resumed.
+        # A request that takes an ad off the air is never refused. A repetition needs a submission or a resumption between.
         repeatable=move in (CampaignMove.SUBMIT, CampaignMove.RESUME),
     )
 
