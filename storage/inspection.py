@@ -29,7 +29,7 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a server and its settings let the role of the service do. Each reason completes "the database at ... "."""
+    """The rights that a server and its settings give the role of the service. Each reason completes "the database at ... "."""
 
     is_standby: bool
     is_read_only: bool
@@ -71,7 +71,7 @@ async def access_of(database: Database) -> Access:
 
 
 async def missing_rights(database: Database) -> list[str]:
-    """What the role may not do with tables and functions that it uses, an object each."""
+    """The rights that the role lacks on tables and functions that it uses, one line an object."""
     rows = await database.fetch(SQL.missing_rights, object_names())
     return [f"{row['object']}: {row['rights']}" for row in rows]
 

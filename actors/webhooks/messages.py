@@ -172,7 +172,7 @@ class Attempt:
     error: str | None = None
     answered: int | None = None
     wait_ms: int = 0
-    """How long the receiver asks to be left alone."""
+    """The pause that the receiver asks for."""
     started: bool = True
     detail: str | None = None
 

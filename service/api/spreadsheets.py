@@ -34,13 +34,13 @@ PIECE_BYTES = 16 * 1024
 """Bytes that are sent at a time: small enough for all requests of one HTTP/2 connection to be exports."""
 
 SIGNS = "=+-@＝＋－＠﹦﹢﹣﹫"
-"""What begins a formula, in each width."""
+"""Characters that begin a formula, in each width."""
 
 FORMULA_STARTS = (*SIGNS, "\t", "\r", "\n")
 """Spreadsheets may take a cell that begins with one of these for a formula, which could send other cells elsewhere."""
 
 UNSEEN = r'[\s\x00-\x1f\u200b-\u200f\u2060\ufeff"]*'
-"""What spreadsheets may skip before a formula."""
+"""Characters that spreadsheets may skip before a formula."""
 
 _SIGN = f"[{re.escape(SIGNS)}]"
 _BEGINS = re.compile(

@@ -48,7 +48,7 @@ def host_of(address: str) -> str:
 
 
 def local_url(config: Config) -> str:
-    """Where the service is found on this machine, as far as its configuration says it."""
+    """The address of the service on this machine, as far as its configuration states it."""
     return f"http://{binds_of(config.server.bind)[0]}"
 
 
@@ -121,7 +121,7 @@ def other_mode(config: Config, stored: str) -> str:
 
 
 def notes(config: Config) -> list[str]:
-    """What `doctor` says about the configuration that need not be a mistake."""
+    """The notes of `doctor` about the configuration, which need not be mistakes."""
     server = config.server
     if not is_public(server.base_url) or server.ops_bind:
         return []

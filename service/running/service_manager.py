@@ -144,7 +144,7 @@ def address_of(bind: str) -> tuple[str, int]:
 
 
 def _bind_of(setting: str, descriptor: int) -> str:
-    """Where a socket listens, as HOST:PORT. Raises `ListenError` unless it is a listening one of TCP."""
+    """The address at which a socket listens, as HOST:PORT. Raises `ListenError` unless it is a listening one of TCP."""
     try:
         with copy_of(descriptor) as passed:
             listens = passed.type == socket.SOCK_STREAM and passed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)

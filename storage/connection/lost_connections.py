@@ -26,7 +26,7 @@ where datname is null or state like 'idle%'"""
 """The processes that wait for their client, and since when, and those that do not exist."""
 
 PROBE_SECONDS = 1.0
-"""How long the server has for such a question, and for the connection that asks it."""
+"""The time limit of such a question, and of the connection that asks it."""
 
 
 class LostConnections:

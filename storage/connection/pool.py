@@ -33,7 +33,7 @@ Work = Callable[[Any], Awaitable[T]]
 log = logging.getLogger(__name__)
 
 REFUSED_SECONDS = 5.0
-"""How long a write that the server refused counts, although others may succeed: on a full disk, small updates do."""
+"""The time for which a refused write counts, although others may succeed: on a full disk, small updates do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,12 @@ class Target:
 
     @property
     def _options(self) -> dict[str, str]:
-        """What follows the question mark of the URL."""
+        """The options behind the question mark of the URL."""
         return dict(parse_qsl((self.url or "").partition("?")[2]))
 
     @property
     def place(self) -> str:
-        """Where the server listens, in messages, without a password."""
+        """The server's address in messages, without a password."""
         if self.host is not None:
             return f"{self.host}:{self.port}" if self.url is not None else f"its socket in {self.host}"
         # Not parsed as a URL, because a wrong one has a place in messages, too.

@@ -143,7 +143,7 @@ def period(booking: Json, now_ms: int, *, short: bool = False) -> str:
 
 
 def length(booking: Json) -> str:
-    """How long a booking or an invoice is: `2 weeks`, or `2 days` of a week that had begun."""
+    """The length of a booking or an invoice: `2 weeks`, or `2 days` of a week that had begun."""
     return dates.length(first_day(booking), end_of(booking))
 
 
