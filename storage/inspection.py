@@ -29,7 +29,7 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The rights that a server and its settings give the role of the service. Each reason completes "the database at ... "."""
+    """The rights that a server gives the role of the service. Each reason completes "the database at ... "."""
 
     is_standby: bool
     is_read_only: bool
