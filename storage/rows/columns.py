@@ -5,7 +5,7 @@ on its way to the database, because Postgres arrays of arrays are rectangular.
 """
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
@@ -64,6 +64,16 @@ def _hint(kind: type[Any], name: str) -> tuple[Any, bool]:
     hint = get_type_hints(kind)[name]
     kinds = [each for each in get_args(hint) if each is not NoneType]
     return (kinds[0], True) if NoneType in get_args(hint) else (hint, False)
+
+
+SLICE = 512
+"""The most rows of one statement, so that neither making nor reading them keeps other tasks waiting. As many as the messages
+of a batch."""
+
+
+def sliced(rows: Sequence[R]) -> Iterator[Sequence[R]]:
+    """The rows in slices, for a statement each."""
+    return (rows[first : first + SLICE] for first in range(0, len(rows), SLICE))
 
 
 def columns(kind: Any, records: Iterable[Any]) -> list[list[Any]]:
