@@ -189,6 +189,12 @@ def merge_loses_counts(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
     return target
 
 
+@BUGS.function(key_issuing, "may_revoke", Scene.PEOPLE)
+def anybody_revokes_any_key(revoke: Any, key: Any) -> bool:
+    """An owner revokes keys of others, as only administrators may."""
+    return True
+
+
 @BUGS.around(key_issuing, "refused_grant", Scene.PEOPLE)
 def ended_session_grants(right: Any, issue: Any, account: Any, giver: Any, sessions: Any, **rest: Any) -> Any:
     """A session that ended after its request was let in still grants a key."""

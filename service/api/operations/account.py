@@ -66,10 +66,10 @@ def _used_days(days: Iterable[tuple[int, int]]) -> list[UsageDay]:
 async def list_keys(services: Services, call: Call) -> Answer | Refused:
     keys = await services.keys.live_keys(call.caller.owner)
     used = await services.key_uses.last([key.id for key in keys])
-    return Answer.of(AccountKeys(items=[_account_key(key, used.get(key.id)) for key in keys]))
+    return Answer.of(AccountKeys(items=[account_key(key, used.get(key.id)) for key in keys]))
 
 
-def _account_key(key: Key, used_ms: int | None) -> AccountKey:
+def account_key(key: Key, used_ms: int | None) -> AccountKey:
     return filled(
         AccountKey,
         key,
@@ -116,7 +116,7 @@ async def edit_key(services: Services, call: Call) -> Answer | Refused:
     if isinstance(kept, Refused):
         return kept
     used = await services.key_uses.last([kept.id])
-    return Answer.of(_account_key(kept, used.get(kept.id)))
+    return Answer.of(account_key(kept, used.get(kept.id)))
 
 
 _reading = partial(account_operation, method="GET", tag="Account")
