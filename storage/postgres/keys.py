@@ -12,7 +12,7 @@ from storage.connection.pool import Connection, Row, Store
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.mail import lock_code_mails, save_code_mails
 from storage.postgres.quota import SQL as QUOTA
-from storage.rows.columns import arrays, record_of, sliced, write
+from storage.rows.columns import arrays, record_of, records_of, sliced, write
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
 from storage.rows.tables import ACCOUNTS, AUDIT, CLAIMS, KEYS, OUTBOX, TENANTS
@@ -36,8 +36,10 @@ class PostgresKeys(Store):
         return [_resolved(row) for row in await self._database.fetch(SQL.resolve_prefix, prefix)]
 
     async def live_keys(self, tenant_id: str, now_ms: int) -> Sequence[Key]:
-        rows = await self._database.fetch(SQL.live_keys, tenant_id, now_ms, ENDED_LISTED)
-        return [record_of(Key, row) for row in rows]
+        async def work(connection: Connection) -> list[Key]:
+            return await records_of(Key, await connection.fetch(SQL.live_keys, tenant_id, now_ms, ENDED_LISTED))
+
+        return await self._database.read(work)
 
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
         return [(row["id"], row["email"]) for row in await self._database.fetch(SQL.ending_keys, now_ms, limit)]

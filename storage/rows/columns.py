@@ -13,6 +13,7 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from storage.connection.asyncio_border import pause
 from storage.connection.pool import Connection, Row
 
 R = TypeVar("R")
@@ -100,6 +101,16 @@ def record_of(kind: type[R], row: Row, /, **values: Any) -> R:
     return kind(
         **{name: row[name] if read is None else read(row) for name, read in readers if name not in values}, **values
     )
+
+
+async def records_of(kind: type[R], rows: Sequence[Row]) -> list[R]:
+    """The records of rows in their order. With more than a slice of them, other tasks run in between."""
+    records: list[R] = []
+    for some in sliced(rows):
+        records += [record_of(kind, row) for row in some]
+        if len(records) < len(rows):
+            await pause()
+    return records
 
 
 @cache
