@@ -170,9 +170,8 @@ async def _end(connection: Connection, decision: Decision) -> None:
     await connection.execute(SQL.end_sessions, emails)
     await connection.execute(KEYS.delete_administrators, emails)
     await connection.execute(SQL.end_accounts, emails)
-    hashes = [row["hash"] for row in await connection.fetch(SQL.end_keys, tenant_ids, ended_ms, over_ms)]
-    topics = [f"key:{each.hex()}" for each in hashes] + [f"tenant:{tenant_id}" for tenant_id in tenant_ids]
-    await connection.execute(KEYS.announce, topics)
+    await connection.execute(SQL.end_keys, tenant_ids, ended_ms, over_ms)
+    await connection.execute(KEYS.announce, [f"tenant:{tenant_id}" for tenant_id in tenant_ids])
 
 
 async def _erase(connection: Connection, deletion: Deletion, limit: int) -> bool:

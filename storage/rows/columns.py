@@ -5,7 +5,7 @@ on its way to the database, because Postgres arrays of arrays are rectangular.
 """
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
@@ -13,6 +13,7 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from storage.connection.asyncio_border import pause
 from storage.connection.pool import Connection, Row
 
 R = TypeVar("R")
@@ -66,6 +67,16 @@ def _hint(kind: type[Any], name: str) -> tuple[Any, bool]:
     return (kinds[0], True) if NoneType in get_args(hint) else (hint, False)
 
 
+SLICE = 512
+"""The most rows of one statement, so that neither making nor reading them keeps other tasks waiting. As many as the messages
+of a batch."""
+
+
+def sliced(rows: Sequence[R]) -> Iterator[Sequence[R]]:
+    """The rows in slices, for a statement each."""
+    return (rows[first : first + SLICE] for first in range(0, len(rows), SLICE))
+
+
 def columns(kind: Any, records: Iterable[Any]) -> list[list[Any]]:
     """Dataclass records as one array per column."""
     rows = list(records)
@@ -90,6 +101,16 @@ def record_of(kind: type[R], row: Row, /, **values: Any) -> R:
     return kind(
         **{name: row[name] if read is None else read(row) for name, read in readers if name not in values}, **values
     )
+
+
+async def records_of(kind: type[R], rows: Sequence[Row]) -> list[R]:
+    """The records of rows in their order. With more than a slice of them, other tasks run in between."""
+    records: list[R] = []
+    for some in sliced(rows):
+        records += [record_of(kind, row) for row in some]
+        if len(records) < len(rows):
+            await pause()
+    return records
 
 
 @cache
