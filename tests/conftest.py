@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import threading
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -46,6 +47,7 @@ LONG = (
     "tests/retention/test_year.py",
 )
 """The longest tests, which start first."""
+REUSED = (TESTS / "reused.sql").read_text(encoding="utf-8")
 _numbers = itertools.count(1)
 
 
@@ -126,6 +128,10 @@ class Server:
 
     target: Target
     copying: str = ""
+    reusing: bool = False
+    """Whether databases are emptied and used again, which needs a role that may create event triggers."""
+    _spare: dict[str, list[tuple[str, Any]]] = field(default_factory=lambda: defaultdict(list))
+    """Emptied databases by template, each with an open connection."""
     # The plain loop of asyncio: the one that trio-asyncio installs cannot outlive a call.
     _runner: asyncio.Runner = field(default_factory=partial(asyncio.Runner, loop_factory=asyncio.SelectorEventLoop))
     _connection: Any = None
@@ -138,10 +144,39 @@ class Server:
     @contextmanager
     def copy(self, database: str = "") -> Iterator[Target]:
         """A copy of a database that nobody uses, by default a fresh migrated one. It is dropped at the end."""
-        name = f"test_{os.getpid()}_{next(_numbers)}"
-        self.run(f"create database {name} template {database or template()} {self.copying}")
+        name = self._copied(database or template())
         yield self.named(name)
         self.run(f"drop database if exists {name} with (force)")
+
+    @contextmanager
+    def fresh(self, origin: str = "", *settings: str) -> Iterator[Target]:
+        """A database with the rows of a template, by default the migrated one. Settings are those of the database."""
+        origin = origin or template()
+        if self._spare[origin]:
+            name, connection = self._spare[origin].pop()
+        else:
+            name, connection = self._copied(origin), None
+            self.run(*(f"alter database {name} set {setting}" for setting in settings))
+        yield self.named(name)
+        if self.reusing:
+            connection = connection or self._runner.run(_connected(self.named(name)))
+            if self._runner.run(connection.fetchval("select kept.emptied()")):
+                self._spare[origin].append((name, connection))
+                return
+            connection.terminate()
+        self.run(f"drop database if exists {name} with (force)")
+
+    def prepare(self, origin: str) -> None:
+        """Let copies of this template be used again."""
+        if self.reusing:
+            connection = self._runner.run(_connected(self.named(origin)))
+            self._runner.run(connection.execute(REUSED))
+            self._runner.run(connection.close())
+
+    def _copied(self, origin: str) -> str:
+        name = f"test_{os.getpid()}_{next(_numbers)}"
+        self.run(f"create database {name} template {origin} {self.copying}")
+        return name
 
     def run(self, *statements: str) -> None:
         """Run statements over one connection, which stays open until `close`."""
@@ -149,14 +184,20 @@ class Server:
 
     async def _run(self, statements: Sequence[str]) -> None:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await asyncpg.connect(**self.target.arguments())
+            self._connection = await _connected(self.target)
         for statement in statements:
             await self._connection.execute(statement)
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.terminate()
+        spare = [connection for each in self._spare.values() for _, connection in each]
+        for connection in (*spare, self._connection):
+            if connection is not None:
+                connection.terminate()
         self._runner.close()
+
+
+async def _connected(target: Target) -> Any:
+    return await asyncpg.connect(**target.arguments())
 
 
 @pytest.fixture(autouse=True)
@@ -185,6 +226,7 @@ def postgres_server() -> Iterator[Server]:
     with ExistingServer(url) if url else EmbeddedServer() as server:
         server.run(f"drop database if exists {template()}", f"create database {template()}")
         trio.run(_migrated, server.named(template()))
+        server.prepare(template())
         yield server
         server.run(f"drop database if exists {template()} with (force)")
         server.close()
@@ -236,18 +278,19 @@ class EmbeddedServer:
     async def _serve(self) -> None:
         self._stop = trio.Event()
         self._token = trio.lowlevel.current_trio_token()
-        settings = {"max_connections": "100", "shared_buffers": "64MB"}
+        # A vacuum would change the order of rows from one run to the next.
+        settings = {"max_connections": "100", "shared_buffers": "64MB", "autovacuum": "off"}
         async with running_postgres(Path(self._directory.name) / "data", settings=settings) as postgres:
             endpoint = postgres.endpoint
             target = Target(host=endpoint.host, user=endpoint.user, database=endpoint.database)
-            self._answers.put(Server(target, self._copying))
+            self._answers.put(Server(target, self._copying, reusing=True))
             await self._stop.wait()
 
 
 @pytest.fixture
 def database_target(postgres_server: Server) -> Iterator[Target]:
     """A fresh migrated database."""
-    with postgres_server.copy() as target:
+    with postgres_server.fresh() as target:
         yield target
 
 
