@@ -26,6 +26,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 import pytest
 import trio
+from _pytest.runner import runtestprotocol
 
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
@@ -89,6 +90,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in set(left)]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Let a worker send one message for a test that passed, instead of five. Each costs 0.2 ms, here and at the other end."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return None
+    for report in informative(runtestprotocol(item, nextitem=nextitem, log=False)):
+        item.ihook.pytest_runtest_logreport(report=report)
+    return True
+
+
+def informative(reports: Sequence[pytest.TestReport]) -> list[pytest.TestReport]:
+    """The reports of a test, without setup and teardown if they passed: the report of the call has the seconds of all."""
+    for report in reports:
+        if report.when == "call":
+            report.duration = sum(each.duration for each in reports)
+    return [report for report in reports if report.when == "call" or not report.passed]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,6 +1,6 @@
-"""Tests get a database as fresh as a copy of the template."""
+"""Tests get a database as fresh as a copy of the template, and a worker reports all that failed."""
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import pytest
 import trio
@@ -8,7 +8,7 @@ import trio
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
 from storage.events.store import PostgresEvents
-from tests.conftest import Server
+from tests.conftest import Server, informative
 
 TABLES = (
     "select oid::regclass::text from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1"
@@ -71,3 +71,28 @@ def test_a_database_with_another_schema_or_many_rows_is_dropped(postgres_server:
         _run(target, change)
     with postgres_server.fresh() as later:
         assert later != target
+
+
+Outcome: TypeAlias = Literal["passed", "failed", "skipped"]
+
+
+def _report(when: Literal["setup", "call", "teardown"], outcome: Outcome) -> pytest.TestReport:
+    return pytest.TestReport("test", ("file", 1, "test"), {}, outcome, None, when, duration=1.0)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "told"),
+    [
+        (("passed", "passed", "passed"), ["call passed 3.0"]),
+        (("passed", "failed", "passed"), ["call failed 3.0"]),
+        (("passed", "passed", "failed"), ["call passed 3.0", "teardown failed 1.0"]),
+        (("failed", None, "passed"), ["setup failed 1.0"]),
+        (("skipped", None, "failed"), ["setup skipped 1.0", "teardown failed 1.0"]),
+    ],
+)
+def test_a_worker_reports_each_call_and_all_that_did_not_pass(
+    outcomes: tuple[Outcome | None, ...], told: list[str]
+) -> None:
+    whens: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
+    reports = [_report(when, outcome) for when, outcome in zip(whens, outcomes, strict=True) if outcome is not None]
+    assert [f"{each.when} {each.outcome} {each.duration}" for each in informative(reports)] == told
