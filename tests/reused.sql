@@ -7,6 +7,8 @@ create table kept.changes (command text);
 create table kept.settings as select setconfig from pg_db_role_setting
     where setdatabase = (select oid from pg_database where datname = current_database());
 
+create table kept.sequences as
+    select format('%I.%I', schemaname, sequencename)::regclass as name, start_value, last_value from pg_sequences;
 create table kept.days as select inhrelid::regclass as day from pg_inherits where inhparent = 'public.event_keys'::regclass;
 
 -- New days of events are no change: they are dropped.
@@ -35,8 +37,8 @@ begin
 end
 $$;
 
--- Ends what is still connected, drops new days, and restores the rows of the template. Returns false for a database that has a changed schema,
--- other settings, or a table of more than 30 pages. Rows are deleted, because truncating costs a millisecond a table.
+-- Ends what is still connected, drops new days, and restores the rows of the template. Returns false for a database that has a
+-- changed schema, other settings, or a table of more than 30 pages. Rows are deleted: truncating costs a millisecond a table.
 create function kept.emptied() returns boolean language plpgsql set session_replication_role = replica as $$
 declare
     me oid := (select oid from pg_database where datname = current_database());
@@ -61,8 +63,8 @@ begin
             execute format('insert into %s select * from kept.%I', each.name, each.relname);
         end if;
     end loop;
-    perform setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false) from pg_sequences
-    where last_value is not null;
+    perform setval(name, coalesce(last_value, start_value), last_value is not null) from kept.sequences
+    where pg_sequence_last_value(name) is distinct from last_value;
     return true;
 end
 $$;

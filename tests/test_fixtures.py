@@ -11,19 +11,19 @@ from storage.events.store import PostgresEvents
 from tests.conftest import Server, informative
 
 TABLES = (
-    "select oid::regclass::text from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1"
+    "select oid::regclass::text as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace"
 )
 Rows: TypeAlias = dict[str, list[str]]
 
 
 async def _rows(database: Database) -> Rows:
     """Every row and sequence of a database."""
-    names = [row[0] for row in await database.fetch(TABLES)]
-    rows = {name: await database.fetch(f"select t::text from {name} as t order by 1") for name in names}
+    names = [row["name"] for row in await database.fetch(TABLES)]
+    rows = {name: await database.fetch(f"select t::text as row from {name} as t order by 1") for name in names}
     rows["sequences"] = await database.fetch(
-        "select s::text from pg_sequences as s where schemaname = 'public' order by 1"
+        "select s::text as row from pg_sequences as s where schemaname = 'public' order by 1"
     )
-    return {name: [row[0] for row in each] for name, each in rows.items()}
+    return {name: [row["row"] for row in each] for name, each in rows.items()}
 
 
 def _run(target: Target, *statements: str) -> Rows:
