@@ -1,4 +1,4 @@
-"""The cookies of sessions and of browsers that sign in, and the check that a request comes from a page of this service.
+"""The cookies of sessions and of browsers that were mailed a code, and the check that a request comes from our pages.
 
 Source: ADR 0011, 0012 and 0056.
 """
@@ -52,6 +52,9 @@ BROWSER = Cookie("sign-in")
 """Of a browser that asked for a sign-in code."""
 PENDING = Cookie("passkey")
 """Of a sign-in that waits for a passkey."""
+SIGN_IN_FORM = Cookie("sign-in-form")
+CLAIM_FORM = Cookie("claim-form")
+"""Of a browser that was mailed a code: the fields that the form for the code repeats."""
 
 
 def from_our_page(request: Request, base_url: str) -> bool:
