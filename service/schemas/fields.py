@@ -41,6 +41,9 @@ Count = Annotated[int, AtLeast(0)]
 Cents = Annotated[int, AtLeast(0)]
 """An amount of money in a response."""
 
+NetCents = Annotated[int, AtLeast(-(2**53) + 1)]
+"""A difference of amounts, which may be negative: the least whole number that every JSON parser reads exactly."""
+
 Ratio = Annotated[float, AtLeast(0)]
 """A number in a response that need not be whole."""
 

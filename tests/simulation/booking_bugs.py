@@ -302,6 +302,16 @@ class NumbersGivenUp(MemoryLedger):
             raise
 
 
+@BUGS.around(unit_of_work, "documents")
+def excess_not_credited(right: Any, before: Booking | None, after: Booking, *arguments: Any) -> Any:
+    """What a refund and a dispute that cross take beyond the payment has no document."""
+    most = [
+        each and replace(each, refunded_cents=min(each.refunded_cents, each.paid_cents or 0))
+        for each in (before, after)
+    ]
+    return right(*most, *arguments)
+
+
 @BUGS.function(unit_of_work, "documents")
 def failed_refund_stays_credited(*change: Any) -> list[Invoice]:
     """A refund that failed leaves its credit note."""

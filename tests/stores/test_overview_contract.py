@@ -113,6 +113,7 @@ async def test_the_revenue_follows_each_change_of_a_booking(books: Books, reads:
         (open_, []),
         (paid, [("2026-01", 1, 5_000, 0)]),
         (replace(paid, refunded_cents=200), [("2026-01", 1, 5_000, 200)]),
+        (replace(paid, refunded_cents=9_000, excess_cents=4_000), [("2026-01", 1, 5_000, 9_000)]),
         (replace(paid, paid_ms=february, paid_cents=None), [("2026-02", 1, 5_000, 0)]),
     ):
         await books.lay_out(row, weeks=False)

@@ -249,8 +249,8 @@ def payments_are_accepted_by_the_rules(world: "World", commit: Commit) -> Iterat
             yield f"{booking_id} is disputed, but {after.payment_id} is not"
         if "booking.dispute_lost" in actions and not payment.most_lost_cents:
             yield f"{booking_id} has lost a dispute, but {after.payment_id} has not: {payment.disputes}"
-        back = after.refunded_cents + after.excess_cents
-        if after.refunded_cents != min(back, after.paid_cents or 0) or not 0 <= after.lost_cents <= back:
+        back, excess = after.refunded_cents, max(0, after.refunded_cents - (after.paid_cents or 0))
+        if after.excess_cents != excess or not 0 <= after.lost_cents <= back:
             yield f"the money of {booking_id} does not add up: {after}"
         if "booking.refunded" in actions and not payment.back:
             yield f"{booking_id} is refunded, but the processor refunded nothing"
