@@ -45,8 +45,27 @@ async def test_a_file_for_a_browser_session_begins_with_a_byte_order_mark_and_on
     assert (await world.client.get(REPORT, headers=cookie)).json == (await person.get(REPORT)).json
 
 
-async def test_a_booking_is_a_file_of_its_days(world: World, person: Person) -> None:
+def bought_on_monday(world: World, booking_id: str) -> str:
+    world.memory.bookings[booking_id] = replace(world.memory.bookings[booking_id], created_ms=THIS_WEEK)
+    return booking_id
+
+
+async def test_a_report_begins_with_the_first_day_that_was_bought(world: World, person: Person) -> None:
+    """A booking of a week that had begun buys the days from its own on."""
     booking_id = await person.buys(week=THIS_WEEK)
+    world.clock.at_ms += 2 * DAY_MS
+    dates = ["2026-11-18", "2026-11-19", "2026-11-20"]
+    delivery = (await person.get(f"{API}/bookings/{booking_id}/delivery")).json
+    assert [day["day"] for day in delivery["items"]] == [(TODAY + number) * DAY_MS for number in range(3)]
+    assert [row["date"] for row in (await reported(person))["items"]] == dates
+    for path in (f"bookings/{booking_id}/delivery", "delivery"):
+        lines = (await person.get(f"{API}/{path}?format=csv")).body.decode().splitlines()[1:]
+        assert [date for date in dates for line in lines if date in line] == dates, path
+        assert len(lines) == 3, path
+
+
+async def test_a_booking_is_a_file_of_its_days(world: World, person: Person) -> None:
+    booking_id = bought_on_monday(world, await person.buys(week=THIS_WEEK))
     world.memory.delivery_days[booking_id, TODAY - 1] = (1_000, 21)
     answer = await person.get(f"{API}/bookings/{booking_id}/delivery?format=csv")
     assert (
@@ -60,10 +79,10 @@ async def test_a_booking_is_a_file_of_its_days(world: World, person: Person) -> 
 
 
 async def test_a_report_has_each_booking_and_day_and_sums_by_campaign_and_slot(world: World, person: Person) -> None:
-    first = await person.buys(week=THIS_WEEK)
+    first = bought_on_monday(world, await person.buys(week=THIS_WEEK))
     campaign = world.memory.bookings[first].campaign_id
-    world.clock.at_ms += 1
     second = await person.buys("left-two", THIS_WEEK, campaign)
+    world.memory.bookings[second] = replace(world.memory.bookings[second], created_ms=THIS_WEEK + 1)
     world.memory.delivery_days[first, TODAY] = (100, 1)
     world.memory.delivery_days[second, TODAY] = (200, 5)
     world.memory.delivery_days[first, TODAY - 40] = (9, 9)
@@ -97,7 +116,7 @@ async def test_a_report_has_each_booking_and_day_and_sums_by_campaign_and_slot(w
 
 
 async def test_days_are_dates_or_times_of_a_day_in_utc(world: World, person: Person) -> None:
-    await person.buys(week=THIS_WEEK)
+    bought_on_monday(world, await person.buys(week=THIS_WEEK))
     for first, last in (("2026-11-17", "2026-11-17"), (str((TODAY - 1) * DAY_MS), str(TODAY * DAY_MS - 1))):
         report = await reported(person, f"from={first}&to={last}")
         assert [row["date"] for row in report["items"]] == ["2026-11-17"]
@@ -145,7 +164,7 @@ async def test_others_see_nothing_of_it(world: World, person: Person) -> None:
 async def test_a_long_report_is_a_file_and_not_json(
     world: World, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    booking_id = await person.buys(week=THIS_WEEK)
+    booking_id = bought_on_monday(world, await person.buys(week=THIS_WEEK))
     row = world.memory.bookings[booking_id]
     for number in range(MOST_ROWS // 3):
         copy = replace(row, id=f"bok_{number:05}", created_ms=row.created_ms + number // 7)

@@ -27,7 +27,7 @@ def deliveries(
 
 
 def days_run(memory: Memory, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
-    runs = [range(day_of(row.week_start_ms), day_of(row.week_end_ms)) for row in _touched(memory, tenant_id, days)]
+    runs = [range(day_of(row.period_start_ms), day_of(row.week_end_ms)) for row in _touched(memory, tenant_id, days)]
     return min(most, len(runs)), sum(day in days and day <= today for run in runs[:most] for day in run)
 
 

@@ -187,7 +187,7 @@ async def read_delivery(services: Services, call: Call, booking_id: str) -> Answ
 
 
 def delivery_of(delivered: BookingDelivered, now_ms: int) -> Delivery:
-    """Every day of the run up to today, and other days with counts: events can be counted just after the run ends."""
+    """Every day that was bought up to today, and other days with counts: events can be counted just after the run ends."""
     items = [
         DeliveryDay(day=day.day * DAY_MS, impressions=day.impressions, clicks=day.clicks)
         for day in days_of(delivered, now_ms)

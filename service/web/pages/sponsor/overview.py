@@ -7,7 +7,7 @@ from typing import Any
 from actors.clock import DAY_MS
 from actors.times import day_of
 from service.web.pages.parts import words
-from service.web.pages.parts.booking_words import HELD, days_left, period
+from service.web.pages.parts.booking_words import HELD, days_left, first_day, period
 from service.web.pages.parts.forms import Field, Form, address_of, line_of
 from service.web.pages.parts.messages import ADDRESS
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
@@ -120,7 +120,7 @@ async def _run(request: PageRequest, booking: Json) -> Run:
     delivery = (await request.ask("getDelivery", path={"id": booking["id"]})).or_raise()
     counted = {each["day"]: each["impressions"] for each in delivery["items"]}
     today = day_of(request.now_ms)
-    days = range(day_of(booking["weekStart"]), day_of(booking["weekEnd"]))
+    days = range(day_of(first_day(booking)), day_of(booking["weekEnd"]))
     counts = [None if day > today else counted.get(day * DAY_MS, 0) for day in days]
     return Run(booking, counts, days_left(booking["weekEnd"], request.now_ms))
 
