@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 0.1
 DEADLINE_SECONDS = 5.0
 """Seconds for a mutation in total, until its response or the end of its connection."""
 MAX_CONFIRMED = 3
-"""Late mutations that are late again when they are sent alone. After so many, further ones are faults without a repetition."""
+"""Late mutations that are late again when they are sent alone. After so many, others are faults without that."""
 STATUSES = frozenset(
     {
         100,
