@@ -52,7 +52,7 @@ def day_text(day: int) -> str:
     return (EPOCH + timedelta(days=day)).isoformat()
 
 
-MOST_ENDED = 1_000
+MAX_ENDED = 1_000
 """The newest ended bookings that count as past ones."""
 
 

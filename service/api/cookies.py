@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from service.api.messages import Request
 from service.http.header_lists import members
 
-MOST_COOKIES = 256
+MAX_COOKIES = 256
 """Cookies of a request that are read. Browsers keep fewer for a site."""
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -30,7 +30,7 @@ class Cookie:
         name, values = self.name(base_url), []
         # Only what separates cookies for a browser (RFC 6265, 5.2): otherwise a page of a sibling domain could hide a cookie
         # with a protected name in the value, or behind a letter of the name, of one that it may set.
-        for pair in members(headers.get("cookie", ""), ";", MOST_COOKIES):
+        for pair in members(headers.get("cookie", ""), ";", MAX_COOKIES):
             key, found, value = pair.partition("=")
             if found and key == name:
                 values.append(value)

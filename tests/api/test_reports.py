@@ -11,7 +11,7 @@ import pytest
 from actors.bookings.records import BookingStatus
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.times import WEEK_MS
-from service.schemas.reports import MOST_ROWS
+from service.schemas.reports import MAX_ROWS
 from tests.api.sponsors import API, NEXT_WEEK, THIS_WEEK, Person, sponsor
 from tests.api.world import NOON_MS, World, away
 from tests.snapshots.rows import booking, slot, week
@@ -166,7 +166,7 @@ async def test_a_long_report_is_a_file_and_not_json(
 ) -> None:
     booking_id = bought_on_monday(world, await person.buys(week=THIS_WEEK))
     row = world.memory.bookings[booking_id]
-    for number in range(MOST_ROWS // 3):
+    for number in range(MAX_ROWS // 3):
         copy = replace(row, id=f"bok_{number:05}", created_ms=row.created_ms + number // 7)
         world.memory.bookings[copy.id] = copy
     with monkeypatch.context() as patch:
@@ -175,7 +175,7 @@ async def test_a_long_report_is_a_file_and_not_json(
     assert answer.words == "400 invalid_request", "it is refused before a booking is read"
     assert "download it as CSV" in answer.json["message"]
     lines = (await person.get(f"{REPORT}?format=csv")).body.split(b"\r\n")
-    assert len(lines) == 1 + 3 * (MOST_ROWS // 3 + 1) + 1
+    assert len(lines) == 1 + 3 * (MAX_ROWS // 3 + 1) + 1
     assert len(set(lines)) == len(lines), "no page overlaps with another"
 
 

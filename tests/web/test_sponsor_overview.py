@@ -6,7 +6,7 @@ from typing import Any
 from actors.bookings.records import BookingStatus
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, day_of
 from service.api.operations.internal import MAX_PAST
-from service.web.pages.sponsor.overview import MOST_TASKS, Task, since_of, tasks_of
+from service.web.pages.sponsor.overview import MAX_TASKS, Task, since_of, tasks_of
 from tests.api.sponsors import CAMPAIGN, PROFILE
 from tests.api.world import NOON_MS, World
 from tests.snapshots.rows import booking, slot, week
@@ -174,11 +174,11 @@ async def test_bookings_are_read_page_by_page(world: World) -> None:
 
 async def test_more_tasks_than_the_page_has_are_counted(world: World) -> None:
     person, campaign = await with_campaign(world)
-    for number in range(MOST_TASKS + 1):
+    for number in range(MAX_TASKS + 1):
         await person.open("/sponsor/campaigns/new")
         await person.press("create", **CAMPAIGN | {"name": f"Number {number}"})
         await person.press("withdraw")
     await person.open("/sponsor")
-    assert f"Waiting for you {MOST_TASKS + 1}" in person.text
+    assert f"Waiting for you {MAX_TASKS + 1}" in person.text
     assert "1 more thing waits under Bookings and Ads" in person.text
     assert person.page.links.count(campaign) == 0

@@ -15,7 +15,7 @@ from service.web.pages.parts.page import Audience, FormError, Page, PageRequest,
 NEWEST = 50
 """The newest ads, among which those that wait for their sponsor are found."""
 
-MOST_TASKS = 6
+MAX_TASKS = 6
 MAX_RUNNING = 6
 """Running bookings with a card; further ones are in the table."""
 
@@ -60,8 +60,8 @@ async def overview(request: PageRequest) -> Template:
     values = {
         "me": me,
         "first": not read["bookings"] and not campaigns,
-        "tasks": tasks[:MOST_TASKS],
-        "more_tasks": len(tasks) - MOST_TASKS,
+        "tasks": tasks[:MAX_TASKS],
+        "more_tasks": len(tasks) - MAX_TASKS,
         "running": [await _run(request, each) for each in running],
         "bookings": others[:MAX_LISTED],
         "total": read,
