@@ -157,6 +157,12 @@ def holds_one_too_many(right: Any, unit: UnitOfWork, tenant_id: str) -> Any:
     return right(unit, tenant_id) - 1
 
 
+@BUGS.function(UnitOfWork, "_mailbox_of")
+def limits_by_account(unit: UnitOfWork, tenant_id: str) -> frozenset[str]:
+    """Holds and reviews are counted by account, so that tags of one address multiply them."""
+    return frozenset({tenant_id})
+
+
 def _as_it_was(unit: UnitOfWork, message: Any) -> Answer:
     """Expire every hold that the sweeper listed, whatever has happened to its booking since."""
     booking = unit.booking(message.booking_id)
