@@ -296,7 +296,7 @@ class SponsorshipStore(Protocol):
         ...
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
-        """The reach of the newest `MOST_ENDED` bookings that were paid in this mode and have ended, by slot. Samples of the
+        """The reach of the newest `MAX_ENDED` bookings that were paid in this mode and have ended, by slot. Samples of the
         demo do not count."""
         ...
 

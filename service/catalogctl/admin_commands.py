@@ -13,7 +13,7 @@ from service.terminal.layout import money, printable
 
 STATES = ("reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded")
 CAMPAIGN_STATES = ("draft", "pending", "approved", "rejected", "paused")
-MOST_REQUESTS = 100
+MAX_REQUESTS = 100
 """Requests of one refund of all weeks: more than an account can have paid bookings ahead."""
 
 
@@ -95,7 +95,7 @@ def _show_refunds(session: Session, reply: Reply) -> list[str]:
 
 def _refund_account(row: Command, session: Session) -> None:
     """Order refunds, request by request, until there is nothing left to order."""
-    for _ in range(MOST_REQUESTS):
+    for _ in range(MAX_REQUESTS):
         reply = row.ask(session)
         row.finish(session, reply)
         if not reply.document.get("hasMore"):

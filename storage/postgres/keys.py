@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from actors.keys.messages import MOST_SIBLINGS, Claim, Key, Resolved
+from actors.keys.messages import MAX_SIBLINGS, Claim, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import ENDED_LISTED, Decide
 from actors.keys.validity import CLOCKS_DIFFER_MS
@@ -29,7 +29,7 @@ class PostgresKeys(Store):
         )
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
-        rows = await self._database.fetch(SQL.resolve, list(hashes), MOST_SIBLINGS)
+        rows = await self._database.fetch(SQL.resolve, list(hashes), MAX_SIBLINGS)
         return {row["hash"]: _resolved(row) for row in rows}
 
     async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.bookings.campaigns import MOST_NAMED
+from actors.bookings.campaigns import MAX_NAMED
 from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.invoices import Invoice, issuable, needed, numbered
 from actors.bookings.records import (
@@ -125,7 +125,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
 async def _reviews(connection: Connection) -> WaitingReviews:
     mailed_ms = await connection.fetchval(SQL.digest)
     waiting = await connection.fetchrow(SQL.waiting)
-    first = [campaign_view_of(row) for row in await connection.fetch(SQL.waiting_first, MOST_NAMED)]
+    first = [campaign_view_of(row) for row in await connection.fetch(SQL.waiting_first, MAX_NAMED)]
     return WaitingReviews(mailed_ms, waiting["count"], waiting["newest_ms"] or 0, first)
 
 

@@ -16,7 +16,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import LATE_DAYS, MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
+from actors.bookings.reports import LATE_DAYS, MAX_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import (
     COUNTED,
     HELD,
@@ -154,7 +154,7 @@ class PostgresSponsorship(Store):
         return (0, 0) if row is None else (row["bookings"], row["days"])
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
-        ended = await self._database.fetch(REPORTS.ended, ended_ms, mode, MOST_ENDED)
+        ended = await self._database.fetch(REPORTS.ended, ended_ms, mode, MAX_ENDED)
         counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in ended])
         sums = {row["booking_id"]: (row["impressions"], row["clicks"]) for row in counts}
         return reach_of((row["slot_id"], row["weeks"], *sums.get(row["id"], (0, 0))) for row in ended)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from actors.bookings.records import Booking, BookingStatus, DayDelivered
-from actors.bookings.reports import MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
+from actors.bookings.reports import MAX_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import Before
 from actors.times import day_of
 from tests.doubles.conditions import touches
@@ -27,7 +27,7 @@ def deliveries(
 
 
 def days_run(memory: Memory, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
-    runs = [range(day_of(row.week_start_ms), day_of(row.week_end_ms)) for row in _touched(memory, tenant_id, days)]
+    runs = [range(day_of(row.period_start_ms), day_of(row.week_end_ms)) for row in _touched(memory, tenant_id, days)]
     return min(most, len(runs)), sum(day in days and day <= today for run in runs[:most] for day in run)
 
 
@@ -47,7 +47,7 @@ def reach(memory: Memory, ended_ms: int, mode: str) -> Sequence[SlotReach]:
         and row.mode == mode
         and row.week_end_ms <= ended_ms
     ]
-    newest = sorted(ended, key=lambda row: (-row.week_end_ms, row.id))[:MOST_ENDED]
+    newest = sorted(ended, key=lambda row: (-row.week_end_ms, row.id))[:MAX_ENDED]
     sums: dict[str, tuple[int, int]] = {row.id: (0, 0) for row in newest}
     for (booking_id, _), (impressions, clicks) in memory.delivery_days.items():
         if booking_id in sums:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from service.web.pages.admin.bookings import MAX_TROUBLE
-from service.web.pages.admin.review_queue import MOST_REQUESTS
+from service.web.pages.admin.review_queue import MAX_REQUESTS
 from service.web.pages.parts.notices import NOTICES
 from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, administrator, changes, sponsor
 from tests.api.world import World
@@ -275,11 +275,11 @@ async def test_a_request_for_a_refund_is_accepted_after_a_confirmation(world: Wo
 
 async def test_many_requests_for_refunds_are_shown_in_part_with_a_link_to_all(world: World) -> None:
     row = world.memory.bookings[await _asked(world)]
-    for number in range(MOST_REQUESTS):
+    for number in range(MAX_REQUESTS):
         world.memory.bookings[f"bok_{number}"] = replace(row, id=f"bok_{number}", payment_id=f"pay_{number}")
     visitor = boss(world)
     for path, at_once, words, link in (
-        ("/admin", MOST_REQUESTS, "See all 9 refund requests", "/admin/bookings?trouble=requested"),
+        ("/admin", MAX_REQUESTS, "See all 9 refund requests", "/admin/bookings?trouble=requested"),
         ("/admin/bookings", MAX_TROUBLE, "See all 9 that need attention", "/admin/bookings?trouble=true"),
     ):
         seen = await visitor.look(path)
