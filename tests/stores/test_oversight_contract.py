@@ -167,6 +167,34 @@ def _cells_of(view: BookingView) -> Sequence[Cell]:
     )
 
 
+# Exports.
+
+
+async def test_an_export_has_the_records_of_the_owner_and_then_those_of_others_about_the_account(desk: Desk) -> None:
+    await desk.accounts(account(1), account(2))
+    await desk.books.lay_out(slot(), campaign(), campaign(2, 2), booking(1), booking(2, 2), weeks=False)
+    about = {
+        1: "left-1",
+        2: "key_ten_1",
+        3: "bok_1",
+        4: "cmp_1",
+        5: "ten_1",
+        6: "bok_2",
+        7: "key_ten_2",
+        8: "bok_1",
+        9: "cmp_1",
+    }
+    email = account(1).email
+    own = {1: email, 8: email, 9: None}
+    records = [audit(n, target_id=target, actor_email=own.get(n, "boss@example.com")) for n, target in about.items()]
+    await desk.books.keep(Decision(audits=records))
+    found, place = list[str](), ""
+    while page := await desk.stores.accounts.export(account(1), "audit", place, 2):
+        found += [each.row["id"] for each in page]
+        place = page[-1].place
+    assert found == [f"aud_{number}" for number in (1, 8, 4, 9, 5, 2, 3)]
+
+
 # Suspension.
 
 
