@@ -1,10 +1,7 @@
 """Reads of the sponsorship area over Postgres."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TypeVar
-
-import trio
 
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import (
@@ -45,10 +42,8 @@ from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.files import booking_lines
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.ledger import booking_view_of, campaign_view_of
-from storage.rows.columns import record_of
+from storage.rows.columns import record_of, sliced
 from storage.rows.statements import Conditions, statements
-
-T = TypeVar("T")
 
 SQL, AUDIT = statements("sponsorship"), statements("audit")
 OVERSIGHT, REPORTS, INVOICES = statements("oversight"), statements("reports"), statements("invoices")
@@ -64,8 +59,8 @@ COVERING = """id = any (array(
 """Bookings that cover a week: a booking of n weeks begins less than n weeks before it. The longest has 52. `offset 0` makes
 Postgres look into the index for each of these weeks, instead of reading all bookings once."""
 
-SLICE = 20
-"""Records that are made of rows at a time, between which other requests go on."""
+LINES = 100
+"""Lines of a file that are made of rows at a time."""
 
 REQUESTED = "(refund_requested_ms is not null and status = 'paid')"
 HAS_ISSUE = "(payment_issue is not null and payment_issue <> 'dispute_lost' and status in ('paid', 'refunding'))"
@@ -150,9 +145,11 @@ class PostgresSponsorship(Store):
         counted: dict[str, list[DayDelivered]] = {row["id"]: [] for row in rows}
         for row in await self._database.fetch(REPORTS.days_delivered, list(counted), days.first, days.last):
             counted[row["booking_id"]].append(DayDelivered(row["day"], row["impressions"], row["clicks"]))
-        return [
-            BookingDelivered(record_of(Booking, row), row["campaign_name"], tuple(counted[row["id"]])) for row in rows
-        ]
+
+        def made(row: Row) -> BookingDelivered:
+            return BookingDelivered(record_of(Booking, row), row["campaign_name"], tuple(counted[row["id"]]))
+
+        return await sliced(made, rows)
 
     async def days_run(self, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
         bounds = (tenant_id, *_weeks_of(days), days.first, min(days.last, today), most)
@@ -242,9 +239,7 @@ class PostgresSponsorship(Store):
         rows = await self._database.fetch(booking_lines(statement, len(parameters)), *parameters)
         counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
         sums = {row["booking_id"]: (row["impressions"], row["clicks"]) for row in counts}
-        return await sliced(
-            lambda row: BookingLine._make((*row.values(), *sums.get(row["id"], (0, 0)))), rows, 4 * SLICE
-        )
+        return await sliced(lambda row: BookingLine._make((*row.values(), *sums.get(row["id"], (0, 0)))), rows, LINES)
 
     async def _conditions(self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int) -> Conditions:
         conditions = Conditions(*(before or NEWEST), limit)
@@ -314,16 +309,6 @@ class PostgresSponsorship(Store):
         counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
         sums = {row["booking_id"]: row for row in counts}
         return await sliced(lambda row: booking_view_of(row, sums.get(row["id"])), rows)
-
-
-async def sliced(make: Callable[[Row], T], rows: Sequence[Row], most: int = SLICE) -> list[T]:
-    """What `make` makes of each row, `most` of them at a time."""
-    made: list[T] = []
-    for first in range(0, len(rows), most):
-        if first:
-            await trio.lowlevel.checkpoint()
-        made += map(make, rows[first : first + most])
-    return made
 
 
 def _weeks_of(days: Days) -> tuple[int, int]:

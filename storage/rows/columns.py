@@ -5,7 +5,7 @@ on its way to the database, because Postgres arrays of arrays are rectangular.
 """
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
@@ -13,10 +13,13 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+import trio
+
 from storage.connection.pool import Connection, Row
 
 R = TypeVar("R")
 K = TypeVar("K")
+T = TypeVar("T")
 
 _TYPES = {bool: "boolean", int: "bigint", str: "text", bytes: "bytea"}
 
@@ -90,6 +93,20 @@ def record_of(kind: type[R], row: Row, /, **values: Any) -> R:
     return kind(
         **{name: row[name] if read is None else read(row) for name, read in readers if name not in values}, **values
     )
+
+
+SLICE = 20
+"""Records that are made of rows at a time, between which other requests go on."""
+
+
+async def sliced(make: Callable[[Row], T], rows: Sequence[Row], most: int = SLICE) -> list[T]:
+    """What `make` makes of each row, `most` of them at a time."""
+    made: list[T] = []
+    for first in range(0, len(rows), most):
+        if first:
+            await trio.lowlevel.checkpoint()
+        made += map(make, rows[first : first + most])
+    return made
 
 
 @cache
