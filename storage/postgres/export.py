@@ -1,4 +1,8 @@
-"""The rows of one account in each table, as JSON, for an export. A page reads as many rows as it has."""
+"""The rows of one account in each table, as JSON, for an export.
+
+A page reads as many rows as it has, whatever else the account has. Mails, sessions and logins of devices are read as a whole:
+they live for some days, so an account has few.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -57,7 +61,7 @@ class Index:
 
 
 def index(*columns: tuple[str, str]) -> Index:
-    """That of columns with their types. A place has their values."""
+    """The index of columns, given with their types. A place has their values, with spaces between them."""
     words = (f"split_part($3, ' ', {number})" for number in range(1, len(columns) + 1))
     values = (
         word if kind == "text" else f"('0' || {word})::{kind}" for word, (_, kind) in zip(words, columns, strict=True)
