@@ -33,6 +33,11 @@ def open_loop() -> AbstractAsyncContextManager[asyncio.AbstractEventLoop]:
     return trio_asyncio.open_loop()  # type: ignore[no-any-return]  # the library is not typed
 
 
+async def pause() -> None:
+    """Let other tasks run in the middle of an asyncio-flavoured function."""
+    await asyncio.sleep(0)
+
+
 async def cross(run: Callable[[], Awaitable[T]], seconds: float, overdue: Callable[[], None]) -> T:
     """Call an asyncio-flavoured function and wait for its end, even when cancelled. It may wait for nothing but futures, as
     the driver's statements do. If it takes longer than `seconds`, `overdue` is called, which has to let it fail. The loop has
@@ -58,7 +63,7 @@ async def cross(run: Callable[[], Awaitable[T]], seconds: float, overdue: Callab
             while True:
                 future = next(steps)
                 if future is None:
-                    # asyncio.sleep(0): let other tasks run.
+                    # `pause`
                     await trio.lowlevel.cancel_shielded_checkpoint()
                     continue
                 future._asyncio_future_blocking = False  # what an asyncio task does with a future that it will wait for

@@ -42,7 +42,7 @@ from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.files import booking_lines
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.ledger import booking_view_of, campaign_view_of
-from storage.rows.columns import record_of, sliced
+from storage.rows.columns import in_slices, record_of
 from storage.rows.statements import Conditions, statements
 
 SQL, AUDIT = statements("sponsorship"), statements("audit")
@@ -80,11 +80,11 @@ class PostgresSponsorship(Store):
 
     async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]:
         rows = await self._database.fetch(SQL.sponsors, *(before or NEWEST), limit)
-        return await sliced(partial(record_of, Sponsor), rows)
+        return await in_slices(partial(record_of, Sponsor), rows)
 
     async def campaigns(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[CampaignView]:
         rows = await self._page(SQL.campaigns, SQL.campaigns_of, tenant_id, before, limit)
-        return await sliced(campaign_view_of, rows)
+        return await in_slices(campaign_view_of, rows)
 
     async def campaign(self, tenant_id: str | None, campaign_id: str) -> CampaignView | None:
         row = await self._database.fetchrow(SQL.campaign, campaign_id, tenant_id)
@@ -99,7 +99,7 @@ class PostgresSponsorship(Store):
         else:
             statement = SQL.campaigns_in_oldest if oldest else SQL.campaigns_in
             rows = await self._database.fetch(statement, *bounds, status.value)
-        return await sliced(campaign_view_of, rows)
+        return await in_slices(campaign_view_of, rows)
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
         rows = await self._page(SQL.bookings, SQL.bookings_of, tenant_id, before, limit)
@@ -149,7 +149,7 @@ class PostgresSponsorship(Store):
         def made(row: Row) -> BookingDelivered:
             return BookingDelivered(record_of(Booking, row), row["campaign_name"], tuple(counted[row["id"]]))
 
-        return await sliced(made, rows)
+        return await in_slices(made, rows)
 
     async def days_run(self, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
         bounds = (tenant_id, *_weeks_of(days), days.first, min(days.last, today), most)
@@ -180,7 +180,7 @@ class PostgresSponsorship(Store):
             case _:
                 statement = AUDIT.page_of_by
         rows = await self._database.fetch(statement, *(before or NEWEST), limit, *filters)
-        return await sliced(lambda row: AuditRecord(**row), rows)
+        return await in_slices(lambda row: AuditRecord(**row), rows)
 
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))
@@ -239,7 +239,9 @@ class PostgresSponsorship(Store):
         rows = await self._database.fetch(booking_lines(statement, len(parameters)), *parameters)
         counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
         sums = {row["booking_id"]: (row["impressions"], row["clicks"]) for row in counts}
-        return await sliced(lambda row: BookingLine._make((*row.values(), *sums.get(row["id"], (0, 0)))), rows, LINES)
+        return await in_slices(
+            lambda row: BookingLine._make((*row.values(), *sums.get(row["id"], (0, 0)))), rows, LINES
+        )
 
     async def _conditions(self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int) -> Conditions:
         conditions = Conditions(*(before or NEWEST), limit)
@@ -308,7 +310,7 @@ class PostgresSponsorship(Store):
             return []
         counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
         sums = {row["booking_id"]: row for row in counts}
-        return await sliced(lambda row: booking_view_of(row, sums.get(row["id"])), rows)
+        return await in_slices(lambda row: booking_view_of(row, sums.get(row["id"])), rows)
 
 
 def _weeks_of(days: Days) -> tuple[int, int]:

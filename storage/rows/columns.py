@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import trio
 
+from storage.connection.asyncio_border import pause
 from storage.connection.pool import Connection, Row
 
 R = TypeVar("R")
@@ -69,6 +70,16 @@ def _hint(kind: type[Any], name: str) -> tuple[Any, bool]:
     return (kinds[0], True) if NoneType in get_args(hint) else (hint, False)
 
 
+SLICE = 512
+"""The most rows of one statement, so that neither making nor reading them keeps other tasks waiting. As many as the messages
+of a batch."""
+
+
+def sliced(rows: Sequence[R]) -> Iterator[Sequence[R]]:
+    """The rows in slices, for a statement each."""
+    return (rows[first : first + SLICE] for first in range(0, len(rows), SLICE))
+
+
 def columns(kind: Any, records: Iterable[Any]) -> list[list[Any]]:
     """Dataclass records as one array per column."""
     rows = list(records)
@@ -95,11 +106,11 @@ def record_of(kind: type[R], row: Row, /, **values: Any) -> R:
     )
 
 
-SLICE = 20
+READ_AT_ONCE = 20
 """Records that are made of rows at a time, between which other requests go on."""
 
 
-async def sliced(make: Callable[[Row], T], rows: Sequence[Row], most: int = SLICE) -> list[T]:
+async def in_slices(make: Callable[[Row], T], rows: Sequence[Row], most: int = READ_AT_ONCE) -> list[T]:
     """What `make` makes of each row, `most` of them at a time."""
     made: list[T] = []
     for first in range(0, len(rows), most):
@@ -107,6 +118,16 @@ async def sliced(make: Callable[[Row], T], rows: Sequence[Row], most: int = SLIC
             await trio.lowlevel.checkpoint()
         made += map(make, rows[first : first + most])
     return made
+
+
+async def records_of(kind: type[R], rows: Sequence[Row]) -> list[R]:
+    """The records of rows in their order. With more than a slice of them, other tasks run in between."""
+    records: list[R] = []
+    for some in sliced(rows):
+        records += [record_of(kind, row) for row in some]
+        if len(records) < len(rows):
+            await pause()
+    return records
 
 
 @cache

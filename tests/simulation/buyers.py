@@ -457,6 +457,9 @@ async def delegate(me: Client) -> None:
         if remover.email == scoped.email and me.chance(0.5):
             await _revoke_key(me, remover, scoped)
             await _use(me, scoped)
+        elif remover.email != scoped.email and remover.email == "admin-0@example.org":
+            await _revoke_key(me, remover, scoped, anybodys=True)
+            await _use(me, scoped)
 
 
 async def _create_key(me: Client, giver: Holding, key: str, name: str, scopes: tuple[Scope, ...]) -> None:
@@ -469,8 +472,9 @@ async def _create_key(me: Client, giver: Holding, key: str, name: str, scopes: t
         me.world.board.scoped.append(Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=giver.email))
 
 
-async def _revoke_key(me: Client, remover: Holding, scoped: Holding) -> None:
-    await me.ask("revoke key", lambda node: node.sponsorship.revoke_key(remover.text, scoped.key_id))
+async def _revoke_key(me: Client, remover: Holding, scoped: Holding, *, anybodys: bool = False) -> None:
+    revoke = on_node(Sponsorship.revoke_key, remover.text, scoped.key_id, anybodys=anybodys)
+    await me.ask("revoke key", revoke)
     board = me.world.board
     board.changed.append(scoped)
     if scoped in board.scoped and me.chance(0.6):

@@ -5,9 +5,9 @@ from typing import Any
 
 from actors.clock import DAY_MS
 from actors.keys.messages import ByKey, EndKeys, Issue, KeySaved, KeysEnded, Revoke
-from actors.keys.state import Decision, KeyRules, LockSet, Snapshot, decide, rows_to_lock
+from actors.keys.state import Decision, KeyRules, LockSet, Snapshot, decide_in_steps, rows_to_lock
 from actors.keys.store import ENDED_LISTED
-from actors.values import Account, BatchId
+from actors.values import Account, BatchId, Steps
 from storage.connection.pool import Database
 from storage.postgres.accounts import LISTS, PostgresAccounts
 from storage.postgres.accounts import SQL as ACCOUNTS
@@ -92,9 +92,9 @@ class Batches:
         self._sent += 1
         locks: LockSet = rows_to_lock(messages)
 
-        def on(snapshot: Snapshot) -> Decision:
+        def on(snapshot: Snapshot) -> Steps[Decision]:
             self.locked = snapshot
-            return decide(snapshot, messages, NOW, KeyRules(keys_per_day=1_000_000))
+            return decide_in_steps(snapshot, messages, NOW, KeyRules(keys_per_day=1_000_000))
 
         decision = await self._store.transact(BatchId("node/keys", self._sent), locks, on, NOW)
         return decision.answers[0]

@@ -53,6 +53,19 @@ async def test_an_account_is_suspended_with_a_reason_and_restored(world: World) 
     assert changes(world) == [("session", "account.suspended"), ("session", "account.restored")]
 
 
+async def test_keys_of_an_account_are_revoked_one_by_one(world: World) -> None:
+    person = sponsor(world)
+    made = await person.post(f"{API}/keys", {"name": "Reader", "scopes": ["library:read"]})
+    visitor, path = boss(world), page_of(world)
+    page = await visitor.look(path)
+    assert sorted(page.values("key")) == sorted([world.id_of(person.key), made.json["id"]])
+    after = await visitor.led(path, do="revoke", key=made.json["id"])
+    assert "The key is revoked." in after.text
+    assert after.values("key") == [world.id_of(person.key)]
+    assert changes(world)[-1] == ("session", "key.revoked")
+    assert (await visitor.send(path, do="revoke", key="key_unknown")).status == 404
+
+
 async def test_the_page_of_an_administrator_offers_no_suspension(world: World) -> None:
     administrator(world)
     visitor, path = boss(world), page_of(world, "admin@example.com")
