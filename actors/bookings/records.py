@@ -5,7 +5,7 @@ A sponsor and its rows belong to an account, identified by its tenant.
 
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from actors.times import DAY_MS, WEEK_MS, day_of
 
@@ -347,3 +347,29 @@ class BookingView:
     impressions: int = 0
     clicks: int = 0
     campaign_status: CampaignStatus | None = None
+
+
+class BookingLine(NamedTuple):
+    """A booking as a line of a file. Names, currencies and the issue are as they are stored. The other texts are written,
+    several cells with commas between them: times are ISO 8601 in UTC, and null is empty."""
+
+    created_ms: int
+    id: str
+    status: str
+    slot: str
+    campaign: str
+    sponsor: str | None
+    weeks: str
+    """Their start, their end and the amount."""
+
+    currency: str
+    payment: str
+    """The mode, when the booking was made and paid, and the cents that were paid and refunded."""
+
+    issue: str | None
+    days: str
+    """Whether it is of the demo, and the first day that was bought."""
+
+    paid_currency: str | None
+    impressions: int
+    clicks: int

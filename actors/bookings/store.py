@@ -10,6 +10,7 @@ from actors.bookings.invoices import Invoice
 from actors.bookings.messages import Origin
 from actors.bookings.records import (
     Booking,
+    BookingLine,
     BookingStatus,
     BookingView,
     CampaignStatus,
@@ -327,6 +328,12 @@ class SponsorshipStore(Protocol):
         self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int
     ) -> Sequence[BookingView]:
         """The bookings that match, newest first, strictly after `before`."""
+        ...
+
+    async def booking_lines(
+        self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int
+    ) -> Sequence[BookingLine]:
+        """The same as lines of a file, with their status at `now_ms`."""
         ...
 
     async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:

@@ -13,11 +13,14 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+import trio
+
 from storage.connection.asyncio_border import pause
 from storage.connection.pool import Connection, Row
 
 R = TypeVar("R")
 K = TypeVar("K")
+T = TypeVar("T")
 
 _TYPES = {bool: "boolean", int: "bigint", str: "text", bytes: "bytea"}
 
@@ -101,6 +104,20 @@ def record_of(kind: type[R], row: Row, /, **values: Any) -> R:
     return kind(
         **{name: row[name] if read is None else read(row) for name, read in readers if name not in values}, **values
     )
+
+
+READ_AT_ONCE = 20
+"""Records that are made of rows at a time, between which other requests go on."""
+
+
+async def in_slices(make: Callable[[Row], T], rows: Sequence[Row], most: int = READ_AT_ONCE) -> list[T]:
+    """What `make` makes of each row, `most` of them at a time."""
+    made: list[T] = []
+    for first in range(0, len(rows), most):
+        if first:
+            await trio.lowlevel.checkpoint()
+        made += map(make, rows[first : first + most])
+    return made
 
 
 async def records_of(kind: type[R], rows: Sequence[Row]) -> list[R]:
