@@ -102,7 +102,7 @@ class PostgresAccounts(Store):
                 "(position({0} in email) > 0 or tenant_id = {0} or tenant_id = any ({1}::text[]))", wanted.text, named
             )
         if wanted.tier is not None:
-            conditions.add("exists (select from tenants where id = tenant_id and tier = {})", wanted.tier.value)
+            conditions.add("(select tier from tenants where id = tenant_id) = {}", wanted.tier.value)
         page = conditions.within(LISTS.page_of_suspended if of_suspended else LISTS.page)
         rows = await self._database.fetch(page, *conditions.parameters)
         lines = await in_slices(_line, rows[:limit])

@@ -14,8 +14,8 @@ with touched as materialized (
 ), page as materialized (
     select id from touched where (created_ms, id) > ($1, $2) order by created_ms, id limit $3
 )
-select bookings.*, campaigns.name as campaign_name
-from page join bookings using (id) join campaigns on campaigns.id = bookings.campaign_id
+select bookings.*, (select name from campaigns where campaigns.id = bookings.campaign_id) as campaign_name
+from page cross join lateral (select * from bookings where id = page.id offset 0) as bookings
 order by bookings.created_ms, bookings.id
 
 -- name: days_run
