@@ -77,6 +77,7 @@ READS: dict[str, Read] = {
         for status, oldest in product((CampaignStatus.PENDING, CampaignStatus.APPROVED), (True, False))
     },
     "deliveries": lambda _, reads: reads.deliveries("ten_77", Days(NOW // DAY_MS, NOW // DAY_MS + 5_000), None, ROWS),
+    "runs": lambda _, reads: reads.runs("ten_77", Days(NOW // DAY_MS, NOW // DAY_MS + 5_000), 5_001),
     "sponsors": lambda _, reads: reads.sponsors(None, ROWS),
     "counts": lambda _, reads: reads.list_counts(NOW),
     "the queue": lambda _, reads: reads.review_queue(NOW, None, ROWS),
