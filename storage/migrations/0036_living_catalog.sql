@@ -12,7 +12,7 @@ create table catalog_changes (
     check ((change = 'removed') = (document is not null))
 );
 alter table catalog_changes alter column document set storage external;
-create index catalog_removals on catalog_changes (number) where change = 'removed';
+create index catalog_removals on catalog_changes (at_ms) where change = 'removed';
 comment on table catalog_changes is 'The newest change of each entry that exists or was removed, and the document of a removed one. Triggers of the catalog write it.';
 comment on column catalog_changes.number is 'Grows with each change. Whoever takes a number holds the row of catalog_revision until the end of the transaction, so numbers become visible in their order.';
 

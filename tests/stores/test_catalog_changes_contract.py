@@ -7,6 +7,7 @@ import pytest
 from actors.catalog.messages import ChangeType, EntrySaved, Kind, Message, Retired
 from actors.catalog.state import Decision, Snapshot, decide, entries_to_read
 from actors.catalog.store import CatalogStore, Import, Stored
+from actors.retention.store import Rows
 from actors.values import BatchId
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
@@ -119,6 +120,19 @@ async def test_changes_are_audited_in_their_transaction(stores: Stores) -> None:
         rows = await stores.below.fetch("select action, target_id, actor_email from audit order by id")
         found = [tuple(row.values()) for row in rows]
     assert sorted(found) == [(action, "a", CLERK.email) for action in ("entry.created", "entry.retired")]
+
+
+async def test_a_removal_is_forgotten_after_its_life_and_its_number_noted(stores: Stores, store: CatalogStore) -> None:
+    await edited(store, put("bots/a"), put("bots/b"), retire("bots/a"), retire("bots/b"), put("bots/b"))
+    [removal, _] = (await loaded(store)).changes
+    assert await stores.retention.prune(Rows.RETIRED_ENTRIES, LATER_MS, 10) == 0
+    assert await stores.retention.prune(Rows.RETIRED_ENTRIES, LATER_MS + 1, 10) == 1
+    assert await stores.retention.prune(Rows.RETIRED_ENTRIES, LATER_MS + 1, 10) == 0
+    found = Loaded()
+    revision = await store.changes(0, found.take)
+    assert (revision.number, revision.forgotten, revision.newest) == (2, removal.number, found.changes[-1].number)
+    assert told(found) == [("b", ADDED, LATER_MS)]
+    assert await store.stored(NAME) == Stored()
 
 
 async def test_an_import_by_the_last_release_leaves_its_changes_too(database: Database) -> None:
