@@ -47,7 +47,7 @@ class Guide(Strict):
 
 ADDED = "Epoch milliseconds at which it was added, which order the list. Absent: those of the present entry, or now"
 RETIRED = "Epoch milliseconds at which it was retired; absent if it is served"
-UPDATED = "Read-only: ignored in a request"
+UPDATED = "Epoch milliseconds of the last change of its content. Read-only: ignored in a request"
 
 
 class UseCaseBody(Strict):

@@ -32,7 +32,8 @@ IF_MATCH: dict[str, Any] = {
     "in": "header",
     "required": False,
     **text(
-        "The `ETag` of the version that you have read, or `*` for any. If the entry has another one, nothing changes."
+        "The `ETag` of the version that you have read, or `*` for any. If the entry has another one, nothing changes.",
+        maxLength=2_000,
     ),
 }
 IF_NONE_MATCH: dict[str, Any] = {
