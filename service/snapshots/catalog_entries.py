@@ -168,6 +168,10 @@ class CatalogList:
 
     def edited(self, gone: Sequence[Row], new: Sequence[Row], words: Vocabulary) -> "CatalogList":
         """This list without the rows that are gone, and with the new ones."""
+        if not gone and not new:
+            words.entries = len(self)
+            columns = self._keys, self._documents, self._digests, self._numbers, self._updated
+            return CatalogList(*columns, self._keys_of, self.categories, words)
         keys, documents, digests = list[bytes](), list[bytes](), bytearray()
         numbers, updated = array("q"), array("q")
         keys_of, start = dict(self._keys_of), 0
