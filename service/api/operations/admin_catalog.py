@@ -160,10 +160,10 @@ def _answer(outcome: EntrySaved | EntryRetired | Conflict | Refused, kind: Kind)
 
 def _conflict(kind: Kind, current: Entry | None) -> Refused:
     if current is None:
-        words = f"There is no such {WORDS[kind]} now: it may have been retired. To create it, leave out `If-Match`."
+        words = f"There is no such {WORDS[kind]} now: it may have been retired. To create it, send no If-Match."
     else:
         words = (
-            f"This {WORDS[kind]} exists and is not the version that you name. Read it, and send its ETag in `If-Match`."
+            f"This {WORDS[kind]} exists and is not the version that you name. Read it, and send its ETag as If-Match."
         )
     return Refused(Code.PRECONDITION_FAILED, words)
 

@@ -10,13 +10,12 @@ from service.api.errors import status_of
 from service.api.messages import NO_STORE
 from service.api.operations.admin_catalog import BODY_BYTES
 from service.web.pages.parts.forms import Field, Form, above, in_one_line, moment_of, moment_text, text_of
-from service.web.pages.parts.messages import CHOOSE
+from service.web.pages.parts.messages import ADDRESS, CHOOSE
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.parts.paging import placed
 
 PAGE_SIZE, MAX_FOUND = 50, 100
 MOMENT = "Write a date and time such as 2026-12-31T18:00."
-ADDRESS = "Write a full web address, such as https://example.com/a."
 SLUG = "Use lower-case letters, digits and single hyphens, such as late-invoices."
 SEARCH = Form({"q": Field("Search")})
 
@@ -29,10 +28,9 @@ _WHO = {"who": Field("Who"), "handle": Field("Handle")}
 _TIME = {"addedAt": Field("Added", right=MOMENT)}
 USECASE_FIELDS = {
     "title": Field("Title"),
-    **_WHO,
     "roi": Field("Result"),
+    **_WHO,
     "sourceUrl": Field("Source", right=ADDRESS),
-    **_TIME,
     "guide_title": Field("Title of the guide", of="guide.title"),
     "guide_category": Field("Category", of="guide.category"),
     "guide_opportunity": Field("Opportunity", of="guide.opportunity"),
@@ -45,15 +43,17 @@ USECASE_FIELDS = {
     "value_label": Field("Meaning of the amount", of="guide.value.label"),
     "value_basis": Field("Source of the amount", of="guide.value.basis"),
     "value_kind": Field("Kind of the amount", CHOOSE, of="guide.value.kind"),
+    **_TIME,
 }
 BOT_FIELDS = {
     "name": Field("Name"),
+    "job": Field("Job"),
     "category": Field("Category"),
     **_WHO,
-    "job": Field("Job"),
     "templateUrl": Field("Template", right=ADDRESS),
     **_TIME,
 }
+"""The fields in the order of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,8 @@ class Shelf:
 
     async def create(self, request: PageRequest) -> SeeOther | FormError:
         slug = text_of(request.form, "slug") or ""
-        body = self.body(request.form)
+        body = {"slug": slug, **self.body(request.form)}
         result = await request.ask(f"put{self.named}", path={"slug": slug}, body=body, condition={"if-none-match": "*"})
-        if result.refused is not None and result.refused.code is Code.NOT_FOUND:
-            return FormError.at(slug=SLUG if slug else "Fill this in.")
         if result.refused is not None and result.refused.code is Code.PRECONDITION_FAILED:
             return FormError.at(slug=f"A {self.one} has this slug already. Choose another one, or edit that one.")
         return self._saved(result.refused, slug)
@@ -139,9 +137,8 @@ class Shelf:
     async def preview(self, request: PageRequest) -> Template | FormError:
         """The public page as it will be, with the form in hidden fields. Nothing is saved."""
         slug = request.path_values.get("slug") or text_of(request.form, "slug") or ""
-        result = await request.ask(f"preview{self.named}", path={"slug": slug}, body=self.body(request.form))
-        if result.refused is not None and result.refused.code is Code.NOT_FOUND:
-            return FormError.at(slug=SLUG if slug else "Fill this in.")
+        body = {"slug": slug, **self.body(request.form)}
+        result = await request.ask(f"preview{self.named}", path={"slug": slug}, body=body)
         if result.refused is not None:
             return FormError(self._placed(result.refused))
         shown = [(name, value) for name, value in request.form.items() if name != "do"]
@@ -209,7 +206,7 @@ class Shelf:
         """The refusal with each problem at a field of the form, such as that of the third step at the steps."""
         if refused.code is Code.PAYLOAD_TOO_LARGE:
             return above(refused.code, "All texts together are too long. Shorten them.")
-        known = {each.of or name for name, each in self.fields.items()}
+        known = {"slug", *(each.of or name for name, each in self.fields.items())}
 
         def place(problem: Problem) -> Problem:
             path = problem.field
@@ -228,9 +225,14 @@ class Shelf:
         admin = Audience.ADMIN
         return (
             Page(self.path, self.show_list, who=admin),
-            Page(self.new, self.show_new, make, admin, forms=dict.fromkeys(make, new), body_bytes=BODY_BYTES),
+            Page(self.new, self.show_new, make, admin, forms={"create": new, "preview": new}, body_bytes=BODY_BYTES),
             Page(
-                f"{self.path}/{{slug}}", self.show, edit, admin, forms=dict.fromkeys(edit, form), body_bytes=BODY_BYTES
+                f"{self.path}/{{slug}}",
+                self.show,
+                edit,
+                admin,
+                forms={"save": form, "preview": form},
+                body_bytes=BODY_BYTES,
             ),
         )
 
