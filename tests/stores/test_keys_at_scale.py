@@ -64,10 +64,10 @@ STATEMENTS: dict[str, tuple[str, list[Any]]] = {
     "one account": (LISTS.line, ["ten_1", NOW]),
     "end_keys": (ACCOUNTS.end_keys, [["ten_1"], NOW, NOW]),
 }
-MOST_ROWS = 1_001
+MAX_ROWS = 1_001
 
 OF_KEYS = ("api_keys", "key_uses", "claims", "key_usage_days", "audit")
-PAGE, MOST_TIMES = 200, 3
+PAGE, MAX_TIMES = 200, 3
 """Rows of a page of an export, and how many times as many a statement of it may read."""
 
 
@@ -109,9 +109,9 @@ async def test_20_000_ended_keys_are_neither_read_nor_locked_nor_listed(database
     batches = await filled(database, HISTORY)
 
     counts = await most_rows(database, STATEMENTS)
-    assert {name: count for name, count in counts.items() if count > MOST_ROWS} == {}
+    assert {name: count for name, count in counts.items() if count > MAX_ROWS} == {}
     exported = await most_rows_of_exports(database, Account(EMAIL, "ten_1", 1), OF_KEYS, PAGE)
-    assert {name: count for name, count in exported.items() if count > MOST_TIMES * PAGE} == {}
+    assert {name: count for name, count in exported.items() if count > MAX_TIMES * PAGE} == {}
     listed = [key.id for key in await PostgresKeys(database).live_keys("ten_1", NOW)]
     assert listed[:3] == ["key_3", "key_2", "key_1"]
     assert len(listed) <= 3 + ENDED_LISTED
