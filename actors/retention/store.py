@@ -26,6 +26,7 @@ class Rows(StrEnum):
     AUDIT = "audit"
     WEBHOOK_DELIVERIES = "webhook deliveries"
     DELETIONS = "deletions"
+    RETIRED_ENTRIES = "retired entries"
     JOURNAL = "journal"
 
 

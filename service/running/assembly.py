@@ -11,6 +11,7 @@ from actors.accounts.actor import AccountActor
 from actors.accounts.sweeper import AccountEraser
 from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
+from actors.catalog.actor import CatalogEditor
 from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
@@ -88,6 +89,8 @@ class Classes:
     partitions: type[PartitionManager] = PartitionManager
     placements: type[Placements] = Placements
     sites: type[SiteBook] = SiteBook
+    catalog: type[Catalog] = Catalog
+    editor: type[CatalogEditor] = CatalogEditor
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,8 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
             stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
         ),
         mail=_mail_sender(config, links, stores.outbox, ports, limits),
-        catalog=Catalog(stores.catalog, limits.catalog),
+        catalog=classes.catalog(stores.catalog, limits.catalog),
+        editor=classes.editor(stores.catalog, clock, entropy, None, node=node, limits=bounds),
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
         sponsorship=stores.sponsorship,

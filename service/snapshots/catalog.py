@@ -3,6 +3,7 @@
 Entries are kept as JSON, so serving a page only joins bytes.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
@@ -15,6 +16,12 @@ from service.snapshots.catalog_entries import CatalogSnapshot, Item, Page, Posit
 from service.snapshots.fair_limiter import FairLimiter
 from service.snapshots.follower import SnapshotFollower
 from service.snapshots.turns import Searcher
+
+LONG = 10_000
+"""A snapshot of more changes is built in a thread, so that the event loop does not wait for it."""
+
+MANY = 100
+"""So many changes are an import or a start, and logged. Edits are not."""
 
 SEARCH_CHARACTERS = 200
 """Maximum length of `q` (ADR 0015)."""
@@ -146,8 +153,15 @@ class Catalog(SnapshotFollower):
     async def _load(self) -> None:
         started = trio.current_time()
         builder = SnapshotBuilder(self.snapshot)
-        revision = await self._store.load(builder.take, builder.take_words)
-        self.snapshot = builder.finished(revision)
+        revision = await self._store.changes(builder.after, builder.take, builder.take_words)
+        if not builder.leads_to(revision):
+            builder = SnapshotBuilder(CatalogSnapshot())
+            revision = await self._store.changes(builder.after, builder.take, builder.take_words)
+        if len(self.snapshot.changes) + len(builder.changes) > LONG:
+            self.snapshot = await trio.to_thread.run_sync(builder.finished, revision)
+        else:
+            self.snapshot = builder.finished(revision)
         self._remembered = {}
         self._first_pages = {}
-        self._log.info("loaded %r in %.1f s", self.snapshot, trio.current_time() - started)
+        level, count = (logging.INFO if len(builder.changes) >= MANY else logging.DEBUG), len(builder.changes)
+        self._log.log(level, "loaded %d changes of %r in %.1f s", count, self.snapshot, trio.current_time() - started)

@@ -34,6 +34,15 @@ READ = json.dumps(dict(zip(SEEN, ("Now", *list(CREATIVE.values())[2:]), strict=T
 READ = READ.replace(" ", "_").replace("{", "{{").replace("}", "}}")
 """The content of the campaign as a script has read it."""
 
+BOT = {"name": "Helper", "who": "Clerk", "handle": "@clerk", "job": "Helps.", "templateUrl": "https://example.com/t"}
+USECASE = {"title": "Done", "who": "Clerk", "handle": "@clerk", "roi": "Much", "sourceUrl": "https://example.com/s"}
+
+
+def compact(entry: dict[str, str]) -> str:
+    """JSON without spaces, and with braces that `format_map` leaves."""
+    return json.dumps(entry, separators=(",", ":")).replace("{", "{{").replace("}", "}}")
+
+
 STORY = (
     # A command, where its ids are in the response, the name of the first id in later commands, and words for people.
     ("usecases", "data.slug", "case", "case-04  Zebra counting"),
@@ -116,6 +125,12 @@ STORY = (
     (f"admin reject {{campaign}} --note No --seen {READ}", "campaign.id", "", "Note      No\n"),
     ("admin revenue", "items.month", "", "1  USD 120.00  USD 120.00  USD 0.00\n"),
     ("admin sites", "items.site", "", "events.count_sites is off.\n"),
+    (f"admin put-usecase made-here {compact(USECASE)}", "useCase.slug", "", "Outcome  Much\n"),
+    ("admin usecase made-here", "useCase.slug", "", "Updated  2026-11-18 12:00 UTC\n"),
+    ("admin retire-usecase made-here", "useCase.slug", "", "made-here is retired.\n"),
+    (f"admin put-bot made-here {compact(BOT)}", "bot.slug", "", "Job       Helps.\n"),
+    ("admin retire-bot made-here", "bot.slug", "", "made-here is retired.\n"),
+    ("admin bot made-here", "bot.slug", "", "Retired   2026-11-18 12:00 UTC\n"),
 )
 EMPTY = {"sponsor placements", "report", "admin sites"}
 """Lists that are empty in this story."""

@@ -67,6 +67,7 @@ RULES = RetentionRules(
     audit_days=10,
     sessions_days=7,
     webhook_deliveries_days=7,
+    retired_entries_days=7,
     payment_reports_days=7,
 )
 """Lives that fit into one period, so that two periods show what stays."""

@@ -45,7 +45,6 @@ from service.api.deadlines import best_effort
 from service.payments.factory import PaymentGateway
 from service.running.assembly import Classes, Ports, assemble
 from tests.doubles.accounts import MemoryAccounts
-from tests.doubles.catalog import MemoryCatalog
 from tests.doubles.ledger import MemoryLedger
 from tests.doubles.nodes import MemoryNodes
 from tests.doubles.quota import MemoryQuota
@@ -53,6 +52,7 @@ from tests.doubles.retention import MemoryRetention
 from tests.doubles.tables import Memory
 from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import MemoryDatabase, TrioClock
+from tests.simulation.editors import CountedCatalog, Desk, LinkedCatalog, RecordedEditor
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSites, LinkedSponsorship, Look
 from tests.simulation.history import Complete, EndAt, IssueFor, Nothing, Paced, Rotate, SetTo, Start, Unknown
 from tests.simulation.identity import Identity, LinkedDevices, LinkedSessions, RegisteredDevices, RegisteredSessions
@@ -108,6 +108,9 @@ class Parts:
     sessions: type[RegisteredSessions] = RegisteredSessions
     session_store: type[LinkedSessions] = LinkedSessions
     session_reader: type[SessionReader] = SessionReader
+    catalog: type[CountedCatalog] = CountedCatalog
+    editor: type[RecordedEditor] = RecordedEditor
+    catalog_store: type[LinkedCatalog] = LinkedCatalog
     devices: type[RegisteredDevices] = RegisteredDevices
     device_store: type[LinkedDevices] = LinkedDevices
 
@@ -118,7 +121,7 @@ class Parts:
 
 
 def stores_of(parts: Parts, link: Link) -> Stores:
-    """Build the shared tables on one node's link. Catalog, nodes and erasure are not simulated here."""
+    """Build the shared tables on one node's link. Nodes and erasure are not simulated here."""
     events, cluster = parts.event_store(link), link.node.world.cluster
     divided = parts.workers(events, link.node.world, cluster) if cluster is not None else None
     return Stores(
@@ -129,7 +132,7 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         sessions=parts.session_store(link),
         devices=parts.device_store(link),
         outbox=parts.outbox(link),
-        catalog=MemoryCatalog(Memory()),
+        catalog=parts.catalog_store(link),
         sponsorship=parts.sponsorship(link),
         ledger=parts.ledger_store(link),
         events=divided or events,
@@ -246,6 +249,7 @@ class Node:
         self.intake = Intake(self, parts.handlers)
         self.mailroom = Mailroom(self)
         self.identity = Identity(self)
+        self.desk = Desk(self)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:

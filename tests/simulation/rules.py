@@ -27,6 +27,7 @@ class Scene(StrEnum):
     KEYS = "keys"
     WEBSITES = "websites"
     PEOPLE = "people"
+    CATALOG = "catalog"
     WHOLE = "whole"
 
 

@@ -26,6 +26,7 @@ from tests.simulation.oracle import counts
 from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION, case_of
 from tests.simulation.oracle.log import Log
 from tests.simulation.oracle.logins import Logins
+from tests.simulation.oracle.shelf import Shelf
 from tests.simulation.oracle.tally import Tally
 from tests.simulation.oracle.visits import Visits
 from tests.simulation.planting import patched
@@ -90,6 +91,7 @@ class World:
         self.log = Log()
         self.tally = Tally()
         self.register, self.visits, self.logins = Register(self), Visits(), Logins()
+        self.shelf = Shelf(self)
         self.processor = Processor(self)
         self.post = MailServer(self)
         chance = Random(f"{seed}-world")

@@ -70,12 +70,21 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/admin", "resume"): "reviewCampaign",
     ("/admin", "refund"): "refundBooking",
     ("/admin", "decline"): "declineRefund",
+    ("/admin/new-usecase", "create"): "putUseCase",
+    ("/admin/new-usecase", "preview"): "previewUseCase",
+    ("/admin/usecases/{slug}", "save"): "putUseCase",
+    ("/admin/usecases/{slug}", "preview"): "previewUseCase",
+    ("/admin/new-bot", "create"): "putBot",
+    ("/admin/new-bot", "preview"): "previewBot",
+    ("/admin/bots/{slug}", "save"): "putBot",
+    ("/admin/bots/{slug}", "preview"): "previewBot",
     ("/admin/slots/new", "create"): "createSlot",
     ("/admin/slots/{id}", "save"): "editSlot",
 }
 """The operation behind each form that declares its fields."""
 
 UNTYPED = {*("slotId", "idempotencyKey", "seen", "decision", "admin", "credential", "userCode", "claimToken", "email")}
+UNTYPED |= {"slug", "guide", "updatedAt"}
 """Properties that a form sends without a field of its own, or that its first step has asked for."""
 
 UNSENT = {(("/admin", "refund"), "reason")}
@@ -168,7 +177,7 @@ def test_every_problem_that_the_code_names_itself_has_a_sentence() -> None:
                 codes |= {
                     node.args[1].value for node in _literals(path, call) if isinstance(node.args[1], ast.Constant)
                 }
-    in_no_form = {"cursor", "unknown_booking", "too_many_problems"}
+    in_no_form = {"cursor", "unknown_booking", "too_many_problems", "any", "both", "etag", "mismatch"}
     empty_field = {"missing", "value_error"}
     assert codes - in_no_form - empty_field <= BY_CODE.keys() | FORMS
 

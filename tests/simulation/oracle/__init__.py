@@ -20,6 +20,7 @@ from tests.simulation.oracle import (
     quota,
     renewals,
     running,
+    shelf,
     sites,
     visibility,
 )
@@ -44,6 +45,8 @@ judge_keys = judging(quota, keys, renewals, key_cache, running)
 judge_mail = judging(mail)
 judge_people = judging(people)
 """For worlds of people. `visits` and `logins` check each of their transactions."""
+judge_catalog = judging(shelf)
+"""For worlds that edit the catalog. `shelf` checks each transaction and each read, too."""
 judge_sponsorship = judging(answers, money, access)
 
 
