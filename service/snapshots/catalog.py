@@ -15,6 +15,7 @@ from actors.kernel.mailbox import answer_due
 from actors.values import Overloaded
 from service.snapshots.catalog_entries import CatalogSnapshot, Item, Page, Position, SnapshotBuilder
 from service.snapshots.follower import SnapshotFollower
+from service.snapshots.freed_memory import give_back
 from service.snapshots.search_index import SearchIndex
 from service.snapshots.search_query import Found
 
@@ -183,3 +184,4 @@ class Catalog(SnapshotFollower):
     def _index_changes(self, before: CatalogSnapshot, snapshot: CatalogSnapshot) -> None:
         for kind, entries in snapshot.lists.items():
             self._index.apply(kind, *entries.changes_since(before.lists[kind]))
+        give_back()

@@ -16,8 +16,8 @@ from tantivy import Document, Filter, Index, SchemaBuilder, TextAnalyzer, TextAn
 from actors.catalog.documents import category_of
 from actors.catalog.store import Entry, Kind
 from service.snapshots.search_query import ALL, TITLE, TOPIC, Found, Search, State
-from service.snapshots.search_terms import Stem, Synonyms, asked
-from service.snapshots.search_text import Reader, folded, runs_of
+from service.snapshots.search_terms import Synonyms, asked
+from service.snapshots.search_text import Reader, Stem, folded, runs_of
 
 LONGEST_STEM_BYTES = 120
 HEAP_BYTES, LARGE_HEAP_BYTES, LARGE = 15_000_000, 60_000_000, 5_000
@@ -29,7 +29,7 @@ last of them."""
 
 
 def stemmer() -> TextAnalyzer:
-    """What becomes of words that are separated by spaces. A stem is left as it is."""
+    """What becomes of a word. Entries and searches pass through it before they reach the index, which takes stems."""
     words = TextAnalyzerBuilder(Tokenizer.whitespace())
     return words.filter(Filter.stemmer("english")).filter(Filter.remove_long(LONGEST_STEM_BYTES)).build()
 
@@ -58,7 +58,7 @@ class SearchIndex:
     def __init__(self, synonyms: Iterable[Sequence[str]] = ()) -> None:
         self._analyzer = stemmer()
         self._synonyms = synonyms_of(synonyms, self._stem)
-        self._lists = {kind: _List(self._analyzer) for kind in Kind}
+        self._lists = {kind: _List(self._stem) for kind in Kind}
 
     def apply(self, kind: Kind, saved: Iterable[Entry], removed: Iterable[str]) -> None:
         """Add or replace the entries `saved` by slug, and remove those with the slugs `removed`. Searches see all of it or
@@ -106,17 +106,17 @@ def synonyms_of(groups: Iterable[Sequence[str]], stem: Stem) -> Synonyms:
 class _List:
     """The index of one kind."""
 
-    def __init__(self, analyzer: TextAnalyzer) -> None:
+    def __init__(self, stem: Stem) -> None:
+        self._stem = stem
         made = SchemaBuilder()
         for name in (ALL, TITLE, TOPIC):
-            made.add_text_field(name, tokenizer_name="stems", index_option="position")
+            made.add_text_field(name, tokenizer_name="whitespace", index_option="position")
         for name in ("slug", "category"):
             made.add_text_field(name, stored=name == "slug", tokenizer_name="raw", index_option="basic")
         made.add_integer_field("added", fast=True)
         made.add_float_field("week", fast=True)
         self._schema = made.build()
         self._index = Index(self._schema)
-        self._index.register_tokenizer("stems", analyzer)
         self._index.config_reader("manual")
         self.state = self._read()
 
@@ -129,7 +129,7 @@ class _List:
             return
         # A writer lives for one change, because it keeps threads and buffers.
         writer = self._index.writer(LARGE_HEAP_BYTES if len(saved) >= LARGE else HEAP_BYTES, 1)
-        reader = Reader()
+        reader = Reader(self._stem)
         if self.state.entries:
             for slug in (*removed, *(entry.slug for entry in saved)):
                 writer.delete_documents_by_term("slug", slug)

@@ -5,13 +5,15 @@ No text of a caller is parsed here: queries are objects made of the terms of a s
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import log
 from operator import neg
 from typing import Any, NamedTuple
 
 from tantivy import DocAddress, Occur, Query, Searcher
 
-from service.snapshots.search_terms import MOST_WORDS, Asked, Side, Spelled, Stem, Term, Way, loosened
+from service.snapshots.search_terms import MOST_WORDS, Asked, Side, Spelled, Term, Way, loosened
+from service.snapshots.search_text import Stem
 
 ALL, TITLE, TOPIC = "all", "title", "topic"
 """The fields of words: the whole entry, its title or name, and what it is about (category, job, title of the guide)."""
@@ -42,7 +44,7 @@ SHORTEST_FAMILY = 6
 """Letters that words of one family share, such as `genealogy` and `genealogist`."""
 MOST_WAYS = 3
 RELATED_TERMS, RELATED_BEHIND = 12, 0.2
-PAGE, NEXT_PAGE = 256, 4_096
+PAGE, NEXT_PAGE = 1_000, 4_000
 """Hits that are read beyond the limit, and then at a time, while more of them have the rank of the last one."""
 MOST_COUNTED = 10_000
 """Terms whose number of entries is remembered until the next change."""
@@ -137,20 +139,22 @@ class Search:
 
     def _all(self, side: Side) -> Query | None:
         """The entries that have all terms but the common ones. None if one of the terms is nowhere."""
-        counts = {term: self._count(term.ways) for term in side.wanted}
-        if any(not count and not term.common for term, count in counts.items()):
+        demanded = [term for term in side.wanted if not term.common]
+        if not all(self._count(term.ways) for term in demanded):
             return None
-        wanted = sorted(side.wanted, key=lambda term: (term.common, counts[term]))[:MOST_WORDS]
-        weights = self._weights(wanted)
-        clauses = [(_should if term.common else _must)(self._in(ALL, term, weights[term])) for term in wanted]
-        clauses += self._in_fields(wanted, weights)
+        # The rarest ones, if there are too many. Common words count in titles only, since most entries have them elsewhere.
+        demanded = sorted(demanded, key=lambda term: self._count(term.ways))[:MOST_WORDS]
+        weights = self._weights(demanded)
+        clauses = [_must(self._in(ALL, term, weights[term])) for term in demanded] or [_must(Query.all_query())]
+        clauses += self._in_fields(demanded, weights)
+        clauses += (_should(self._in(TITLE, term)) for term in side.wanted if term.common)
         clauses += self._as_typed(side, sum(weights.values()) // TITLE_SHARE)
         clauses += (_must_not(self._in(ALL, term)) for term in side.unwanted)
-        return Query.boolean_query(clauses if wanted else [_must(Query.all_query()), *clauses])
+        return Query.boolean_query(clauses)
 
     def _as_typed(self, side: Side, points: int) -> Iterable[_Clause]:
         stems = [stem for term in side.wanted for stem in term.ways[0].stems]
-        if 2 <= len(stems) <= MOST_RELAXED:
+        if points and 2 <= len(stems) <= MOST_RELAXED:
             yield _should(self._scored(self._phrase(TITLE, stems), points))
 
     def _completed(self, sides: Sequence[Side], hits: Sequence[Hit], limit: int) -> Sequence[Hit]:
@@ -209,11 +213,11 @@ class Search:
 
     def _corrections(self, word: str) -> tuple[Way, ...]:
         mistakes = mistakes_of(word)
-        spellings = dict.fromkeys((self.stem(word), word))
-        for spelled in (Spelled.ONE_MISTAKE, Spelled.TWO_MISTAKES)[:mistakes]:
-            ways = [Way((each,), worth=GUESSED, spelled=spelled) for each in spellings if each]
-            if any(self._count((way,)) for way in ways):
-                return tuple(ways)
+        spellings = filter(None, dict.fromkeys((self.stem(word), word)))
+        for spelled, spelling in product((Spelled.ONE_MISTAKE, Spelled.TWO_MISTAKES)[:mistakes], spellings):
+            way = Way((spelling,), worth=GUESSED, spelled=spelled)
+            if self._count((way,)):
+                return (way,)
         ways = [Way(stems, worth=GUESSED) for stems in (*self._halves(word), *self._misspelled_endings(word, mistakes))]
         ways += (Way((start,), worth=GUESSED, spelled=Spelled.BEGINNING) for start in _without_endings(word))
         return tuple(way for way in ways if self._count((way,)))[:MOST_WAYS]
@@ -265,6 +269,9 @@ class Search:
     def _way(self, name: str, way: Way) -> Query:
         if way.spelled is not Spelled.EXACTLY:
             begins = way.spelled is Spelled.BEGINNING
+            if begins and name == ALL and len(way.stems[0]) < SHORTEST_COMPLETED:
+                # So many words begin with two letters that only those of titles are read.
+                name = TITLE
             return Query.fuzzy_term_query(self.state.schema, name, way.stems[0], _DISTANCES[way.spelled], True, begins)
         if len(way.stems) == 1:
             return self._term(name, way.stems[0])

@@ -5,12 +5,12 @@ search: what is no word and no sign of this list separates words.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import chain
 from typing import NamedTuple
 
-from service.snapshots.search_text import Run, folded, is_unspaced, pairs_of, runs_of
+from service.snapshots.search_text import Run, Stem, folded, is_unspaced, pairs_of, runs_of
 
 MOST_WORDS = 24
 """Words of one side of a search that are demanded. A search of 200 characters can hold 100."""
@@ -86,8 +86,6 @@ class Asked(NamedTuple):
 
 Synonyms = Mapping[str, Sequence[tuple[str, ...]]]
 """The stems that mean the same as a stem, each a word or several."""
-Stem = Callable[[str], str]
-"""The stem of a word, or an empty text for a word that is too long."""
 
 
 def asked(q: str, stem: Stem, synonyms: Synonyms) -> Asked:

@@ -16,8 +16,8 @@ MOST_FOLDED = 20_000
 """Characters whose spelling is remembered. There are too many to remember all that searches can contain."""
 MOST_JOINED = 40
 """Letters of joined words. Longer ones are addresses, which nobody types without their signs."""
-MOST_CHUNKS = 50_000
-"""Words with their signs that one reader remembers."""
+MOST_CHUNKS, MOST_LETTERS = 100_000, 2_000_000
+"""Words with their signs that one reader remembers, and their letters."""
 
 _UNDECOMPOSED = {
     **dict(zip("øđłıħŧðþ", ("o", "d", "l", "i", "h", "t", "d", "th"), strict=True)),
@@ -49,7 +49,12 @@ _LATIN = re.compile(r"[A-Za-z]+")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
+_PUNCTUATION = ".,;:!?()"
 _CONTROLS = dict.fromkeys((*range(32), 127), " ")
+
+
+Stem = Callable[[str], str]
+"""The stem of a word, or an empty text for a word that is too long."""
 
 
 class Words(NamedTuple):
@@ -113,37 +118,48 @@ def folded(text: str) -> str:
 
 
 class Reader:
-    """Reads the words of entries. What stands between two spaces is remembered, since most of it stands in many entries."""
+    """Reads the stems of entries. What stands between two spaces is remembered, since most of it stands in many entries."""
 
-    def __init__(self) -> None:
-        self._order = _Remembered(lambda chunk: words_of(chunk).order)
-        self._beside = _Remembered(lambda chunk: words_of(chunk).beside)
+    def __init__(self, stem: Stem) -> None:
+        self._stem = stem
+        self._beside: dict[str, str] = {}
+        self._order = _Remembered(stem, self._beside)
 
     def words_of(self, text: str) -> Words:
-        """The words of a text of any length."""
+        """The words of a text of any length, as stems."""
+        if len(self._order) >= MOST_CHUNKS or self._order.letters >= MOST_LETTERS:
+            self._beside.clear()
+            self._order = _Remembered(self._stem, self._beside)
         chunks = text.split()
-        beside = filter(None, map(self._beside.__getitem__, chunks))
-        return Words(" ".join(map(self._order.__getitem__, chunks)), " ".join(beside))
+        order = " ".join(map(self._order.__getitem__, chunks))
+        if self._beside.keys().isdisjoint(chunks):
+            return Words(order, "")
+        return Words(order, " ".join(filter(None, map(self._beside.get, chunks))))
 
 
 class _Remembered(dict[str, str]):
-    def __init__(self, read: Callable[[str], str]) -> None:
+    """The stems in order of each chunk. Those beside them, which few chunks have, are kept in `beside`."""
+
+    def __init__(self, stem: Stem, beside: dict[str, str]) -> None:
         super().__init__()
-        self._read = read
+        self._stem = stem
+        self.letters = 0
+        self._beside = beside
 
     def __missing__(self, chunk: str) -> str:
-        read = self._read(chunk)
-        if len(chunk) <= MOST_JOINED:
-            if len(self) >= MOST_CHUNKS:
-                self.clear()
-            self[chunk] = read
-        return read
+        words = words_of(chunk)
+        if words.beside:
+            self._beside[chunk] = " ".join(map(self._stem, words.beside.split()))
+        self.letters += len(chunk)
+        order = self[chunk] = " ".join(map(self._stem, words.order.split()))
+        return order
 
 
 def words_of(text: str) -> Words:
     """The words of a text."""
-    if text.isalpha() and text.isascii() and (text.islower() or text[1:].islower()):
-        return Words(text.lower(), "")
+    bare = text.strip(_PUNCTUATION)
+    if bare.isalpha() and bare.isascii() and (bare.islower() or bare[1:].islower()):
+        return Words(bare.lower(), "")
     order: list[str] = []
     beside: list[str] = []
     for run in runs_of(folded(text)):
