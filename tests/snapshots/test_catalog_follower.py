@@ -9,8 +9,9 @@ import trio
 from actors.catalog.store import Kind
 from actors.values import Overloaded
 from service.snapshots import catalog as catalog_module
-from service.snapshots.catalog import Catalog, CatalogLimits
+from service.snapshots.catalog import CatalogLimits
 from service.snapshots.catalog_entries import Position
+from tests.doubles.catalog import PromptCatalog
 from tests.fakes import Script
 from tests.snapshots.entries import bot, of_bots
 from tests.snapshots.worlds import AWAY, CatalogWorld
@@ -108,7 +109,7 @@ async def test_entries_about_the_same_are_related() -> None:
         assert not (await catalog.related(Kind.BOTS, "unknown", 5)).documents
 
 
-class Immediate(Catalog):
+class Immediate(PromptCatalog):
     """Indexes at once, without a thread."""
 
     async def _in_thread(self, work: Callable[[], T], room: trio.CapacityLimiter) -> T:
