@@ -23,11 +23,13 @@ _LOOSE = frozenset("/,|;=?*\\~<>")
 """Signs that stand between words which need not be beside each other."""
 
 _FUNCTION_WORDS = """
-    a about above after again all also am an and any are as at be because been before being below between both but by
-    can cannot could did do does during each either else ever every for from further had has have having he her here
-    hers him his how i if in into is it its just may me might mine more most my no nor not of off on only or other our
-    please same shall she should so some such than that the their them then there these they this those through to too
-    until us very was we were what when where whether which while who whom whose why will with within without would
+    a about above after again all also am an and any anybody anyone anything are as at be because been before being
+    below between both but by can cannot could did do does down during each either else ever every everybody everyone
+    everything for from further get gets getting give gives got had has have having he her here hers him his how i if
+    in into is it its just let lets like lot lots many may me might mine more most much must my need needs no nor not
+    of off on only or other our out over own please same shall she should so some somebody someone something such tell
+    than that the their them then there these they thing things this those through to too under until up us very want
+    wants was way ways we were what when where whether which while who whom whose why will with within without would
     yes you your
 """
 COMMON = frozenset(_FUNCTION_WORDS.split())
