@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import chain
 from typing import NamedTuple
 
-from service.snapshots.search_text import Run, Stem, folded, is_unspaced, pairs_of, runs_of
+from service.snapshots.search_text import MOST_JOINED, Run, Stem, folded, is_unspaced, pairs_of, runs_of
 
 MOST_WORDS = 24
 """Words of one side of a search that are demanded. A search of 200 characters can hold 100."""
@@ -163,8 +163,9 @@ class _Reader:
 
 
 def _guessed(run: Run) -> str:
-    """The word of a run that may be misspelled: a single one of letters."""
-    return run.parts[0] if len(run.parts) == 1 and run.parts[0].isalpha() and not is_unspaced(run.parts[0]) else ""
+    """The word of a run that may be misspelled: a single one of letters, if it is not too long for a word."""
+    word = run.parts[0] if len(run.parts) == 1 else ""
+    return word if word.isalpha() and len(word) <= MOST_JOINED and not is_unspaced(word) else ""
 
 
 def _is_common(run: Run) -> bool:
