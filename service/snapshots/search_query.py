@@ -44,8 +44,8 @@ SHORTEST_FAMILY = 6
 """Letters that words of one family share, such as `genealogy` and `genealogist`."""
 MOST_WAYS = 3
 RELATED_TERMS, RELATED_BEHIND = 12, 0.2
-PAGE, NEXT_PAGE = 1_000, 4_000
-"""Hits that are read beyond the limit, and then at a time, while more of them have the rank of the last one."""
+PAGE, TIMES, LARGEST_PAGE = 100, 8, 8_000
+"""Hits that are read beyond the limit, and how many times as many are read next, while all have the rank of the last one."""
 MOST_COUNTED = 10_000
 """Terms whose number of entries is remembered until the next change."""
 
@@ -302,7 +302,7 @@ class Search:
             read += page
             if len(page) < size or read[-1][0] < read[limit - 1][0]:
                 break
-            size = NEXT_PAGE
+            size = min(TIMES * size, LARGEST_PAGE)
         if len(read) > limit:
             least = read[limit - 1][0]
             read = [each for each in read if each[0] >= least]
