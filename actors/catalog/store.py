@@ -1,16 +1,14 @@
 """The port of the catalog store. The Postgres and the memory store pass the same contract tests.
 
-A store keeps documents as they are; it knows only the fields that it searches.
+A store keeps documents as they are.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from actors.catalog.messages import Change, Entry, EntryId, Kind, Retired
 from actors.catalog.state import Decision, Snapshot
-from actors.catalog.words import NO_WORDS, Vocabulary
 from actors.values import BatchId
 
 __all__ = [
@@ -20,16 +18,13 @@ __all__ = [
     "Counts",
     "Decide",
     "Entry",
-    "Found",
     "Import",
     "ImportCounts",
     "Kind",
     "Progress",
     "Revision",
-    "Search",
     "Stored",
     "TakeChanges",
-    "TakeWords",
 ]
 
 TOPIC = "catalog"
@@ -41,40 +36,12 @@ Decide = Callable[[Snapshot], Decision]
 TakeChanges = Callable[[Sequence[Change]], None]
 """Receives changes in chunks, in the order of their numbers."""
 
-TakeWords = Callable[[Kind, Sequence[tuple[str, int]]], None]
-"""Receives the words of a kind in chunks, ordered by code points, each with the number of entries that have it."""
-
 Progress = Callable[[int, int], None]
 """Called with the number of entries done and the total."""
 
 
 def _silent(done: int, total: int) -> None:
     pass
-
-
-class Search(NamedTuple):
-    """At most `limit` entries of a kind that match `q`; of one `category` if it is given, spelled as in its entries.
-
-    `words` is the vocabulary of the kind. Without it, all words of `q` must occur as they are.
-    """
-
-    kind: Kind
-    q: str
-    limit: int
-    category: str | None = None
-    words: Vocabulary = NO_WORDS
-
-
-class Found(NamedTuple):
-    """The slugs that a search found, best first.
-
-    `relaxed` if no entry has all words, and these have the most of them; `cut` if time ended before the demand was relaxed as
-    far as it should have been.
-    """
-
-    slugs: tuple[str, ...]
-    relaxed: bool = False
-    cut: bool = False
 
 
 class Revision(NamedTuple):
@@ -140,15 +107,12 @@ class CatalogStore(Protocol):
         """The revision of the newest committed change; 0 before the first."""
         ...
 
-    async def changes(self, after: int, take: TakeChanges, take_words: TakeWords | None = None) -> Revision:
+    async def changes(self, after: int, take: TakeChanges) -> Revision:
         """The newest changes of entries whose numbers are above `after`, into `take`, and the revision to which they lead.
 
         With 0, each entry that exists or was removed has one change, so this loads the whole catalog. All are of one
         revision. A load that raises may have delivered a part. `take` is called between the store's waits, so that loading
         does not stall the process.
-
-        `take_words`, if it is given, gets all words in the same way. They may be older than the entries: those of the last
-        import by a release that counts words.
         """
         ...
 
@@ -162,21 +126,6 @@ class CatalogStore(Protocol):
 
         If anything changed, increments the revision and announces `TOPIC`. A batch id that is already in the journal is not
         decided again: its decision is returned. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
-        """
-        ...
-
-    async def search(self, search: Search, *, room: AbstractAsyncContextManager[object], seconds: float) -> Found:
-        """The entries that match, best first, then newest, then by slug.
-
-        `q` uses web search syntax: words, "phrases", `or`, `-not`. Titles and names outweigh categories and jobs, and
-        these the rest. No `q` is an error; one without searchable words finds nothing.
-
-        If nothing matches, and `q` has no phrase and excludes nothing, the entries that have the most and the rarest of
-        its words are found (`actors.catalog.words`): an unfinished last word stands for those that begin with it, and a
-        misspelled word for the nearest ones.
-
-        The search runs inside `room`. A search whose caller was cancelled leaves it only when it has ended. Raises
-        `trio.TooSlowError` if it finds nothing within `seconds`.
         """
         ...
 

@@ -2,15 +2,14 @@
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from actors.catalog.messages import Change, Kind, version_of
-from actors.catalog.queries import category_of
+from actors.catalog.documents import category_of
+from actors.catalog.messages import Change, Entry, Kind, version_of
 from actors.catalog.store import Revision
-from actors.catalog.words import Vocabulary
 from service.snapshots.categories import Categories, categories_body
 from service.snapshots.change_log import EMPTY_LOG, ChangeLog
 from service.snapshots.etags import DIGEST_BYTES, digest_of, etag_of
@@ -81,7 +80,7 @@ class CatalogList:
     found by its key, so that one more entry leaves all others as they are.
     """
 
-    __slots__ = ("_digests", "_documents", "_keys", "_keys_of", "_numbers", "_updated", "categories", "words")
+    __slots__ = ("_digests", "_documents", "_keys", "_keys_of", "_numbers", "_updated", "categories")
 
     def __init__(
         self,
@@ -92,14 +91,12 @@ class CatalogList:
         updated: "array[int] | None" = None,
         keys_of: Mapping[str, bytes] | None = None,
         categories: Categories | None = None,
-        words: Vocabulary | None = None,
     ) -> None:
         self._keys, self._documents, self._digests = tuple(keys), tuple(documents), digests
         self._numbers = array("q") if numbers is None else numbers
         self._updated = array("q") if updated is None else updated
         self._keys_of = keys_of or {}
         self.categories = categories or Categories()
-        self.words = words or Vocabulary()
         assert len(self._keys) == len(self._documents) == len(digests) // DIGEST_BYTES
         assert len(self._keys) == len(self._numbers) == len(self._keys_of)
 
@@ -166,12 +163,22 @@ class CatalogList:
         key, document, digest = self._keys[place], self._documents[place], self.digest(place)
         return Row(key, slug, document, digest, category_of(document), self._numbers[place], self._updated[place])
 
-    def edited(self, gone: Sequence[Row], new: Sequence[Row], words: Vocabulary) -> "CatalogList":
+    def entries(self, slugs: Iterable[str]) -> Sequence[Entry]:
+        """The entries with these slugs, as the search index takes them. Unknown slugs are skipped."""
+        return [self._entry(place) for place in map(self._place, slugs) if place is not None]
+
+    def _entry(self, place: int) -> Entry:
+        added_ms, slug = _position_of(self._keys[place])
+        return Entry(slug, added_ms, self._documents[place], self._updated[place])
+
+    def gone_since(self, before: "CatalogList") -> Set[str]:
+        """The slugs of an earlier list that this one lacks."""
+        return before._keys_of.keys() - self._keys_of.keys()
+
+    def edited(self, gone: Sequence[Row], new: Sequence[Row]) -> "CatalogList":
         """This list without the rows that are gone, and with the new ones."""
         if not gone and not new:
-            words.entries = len(self)
-            columns = self._keys, self._documents, self._digests, self._numbers, self._updated
-            return CatalogList(*columns, self._keys_of, self.categories, words)
+            return self
         keys, documents, digests = list[bytes](), list[bytes](), bytearray()
         numbers, updated = array("q"), array("q")
         keys_of, start = dict(self._keys_of), 0
@@ -202,8 +209,7 @@ class CatalogList:
             keys_of[made.slug] = made.key
         keep(len(self._keys))
         categories = self.categories.edited(*([(row.category, row.key) for row in rows] for rows in (gone, new)))
-        words.entries = len(keys)
-        return CatalogList(keys, documents, bytes(digests), numbers, updated, keys_of, categories, words)
+        return CatalogList(keys, documents, bytes(digests), numbers, updated, keys_of, categories)
 
     def _place(self, slug: str) -> int | None:
         key = self._keys_of.get(slug)
@@ -250,7 +256,6 @@ class SnapshotBuilder:
     def __init__(self, previous: CatalogSnapshot) -> None:
         self._previous = previous
         self._rows: dict[Kind, list[Row]] = {kind: [] for kind in Kind}
-        self._words = {kind: Vocabulary() for kind in Kind}
         self.changes: list[Change] = []
         """What is new: changes with a document were saved, the others removed. Each entry has one."""
 
@@ -276,15 +281,11 @@ class SnapshotBuilder:
                 row = Row(key, change.slug, document, digest, category, change.number, change.at_ms)
                 self._rows[change.id.kind].append(row)
 
-    def take_words(self, kind: Kind, words: Sequence[tuple[str, int]]) -> None:
-        """Add the next words of a kind, in their order, with their numbers of entries."""
-        self._words[kind].add(words)
-
     def finished(self, revision: Revision) -> CatalogSnapshot:
         """The snapshot. It takes a few milliseconds with 100,000 entries, and more with many changes."""
         gone = {kind: self._gone(kind) for kind in Kind}
         before = self._previous.lists
-        lists = {kind: before[kind].edited(gone[kind], self._rows[kind], self._words[kind]) for kind in Kind}
+        lists = {kind: before[kind].edited(gone[kind], self._rows[kind]) for kind in Kind}
         log = self._previous.changes
         removals = (log.removal(change.id) for change in self.changes)
         replaced = [row.number for rows in gone.values() for row in rows]

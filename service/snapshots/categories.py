@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from unicodedata import normalize
 
 MAX_LISTED = 1_000
 """Categories that are listed: those with most entries."""
@@ -37,10 +38,10 @@ class Categories:
             else:
                 keys.pop(category, None)
             if bool(kept) != bool(before):
-                alike = [name for name in folded.pop(category.casefold(), ()) if name != category]
+                alike = [name for name in folded.pop(_folded(category), ()) if name != category]
                 alike += [category] if kept else []
                 if alike:
-                    folded[category.casefold()] = tuple(alike)
+                    folded[_folded(category)] = tuple(alike)
         return Categories(keys, folded)
 
     def keys(self, category: str) -> Sequence[bytes]:
@@ -48,11 +49,12 @@ class Categories:
         return self._keys.get(category, ())
 
     def named(self, name: str) -> str | None:
-        """The category of this name, or the largest one that differs from it by case only. None if there is none."""
+        """The category of this name, or the largest one that differs from it by case or by the composition of letters only.
+        None if there is none."""
         name = name.strip()
         if name in self._keys:
             return name
-        alike = self._folded.get(name.casefold(), ())
+        alike = self._folded.get(_folded(name), ())
         return max(alike, key=lambda each: (len(self._keys[each]), each), default=None)
 
     def counts(self) -> dict[str, int]:
@@ -66,6 +68,10 @@ def _by_category(members: Iterable[Member]) -> defaultdict[str, list[bytes]]:
         if category is not None:
             keys[category].append(key)
     return keys
+
+
+def _folded(name: str) -> str:
+    return normalize("NFKC", name).casefold()
 
 
 def categories_body(usecases: Categories, bots: Categories) -> bytes:

@@ -1,29 +1,12 @@
 """The catalog store over Postgres."""
 
 from collections.abc import Iterator, Sequence, Set
-from contextlib import AbstractAsyncContextManager
-from functools import partial
-
-import trio
 
 from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind, Retired
 from actors.catalog.state import Changes, Decision, Snapshot
-from actors.catalog.store import (
-    Counts,
-    Decide,
-    Found,
-    Import,
-    ImportCounts,
-    Revision,
-    Search,
-    Stored,
-    TakeChanges,
-    TakeWords,
-)
-from actors.catalog.words import LONGEST_WORD, MOST_WORDS
+from actors.catalog.store import Counts, Decide, Import, ImportCounts, Revision, Stored, TakeChanges
 from actors.values import BatchId
 from storage.connection.pool import Connection, Row, Store
-from storage.postgres.catalog_search import search_catalog
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
 from storage.rows.tables import AUDIT
@@ -43,7 +26,7 @@ class PostgresCatalog(Store):
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))
 
-    async def changes(self, after: int, take: TakeChanges, take_words: TakeWords | None = None) -> Revision:
+    async def changes(self, after: int, take: TakeChanges) -> Revision:
         async def work(connection: Connection) -> Revision:
             await connection.execute(SQL.one_snapshot)
             number = int(await connection.fetchval(SQL.revision))
@@ -53,11 +36,6 @@ class PostgresCatalog(Store):
             while rows := await cursor.fetch(LOAD_ROWS):
                 take([_change(row) for row in rows])
                 newest = max(newest, rows[-1]["number"])
-            for kind in Kind:
-                if take_words is not None:
-                    cursor = await connection.cursor(SQL.load_words, kind.value)
-                    while rows := await cursor.fetch(LOAD_ROWS):
-                        take_words(kind, rows)
             return Revision(number, newest, forgotten)
 
         return await self._database.transact(work, seconds=LOAD_SECONDS)
@@ -77,13 +55,6 @@ class PostgresCatalog(Store):
 
         return await decide_once(self._database, batch_id, read, decide, write)
 
-    async def search(self, search: Search, *, room: AbstractAsyncContextManager[object], seconds: float) -> Found:
-        seconds = min(seconds, self._database.limits.statement_seconds)
-        found = await self._database.read(partial(search_catalog, search, seconds), room=room)
-        if found is None:
-            raise trio.TooSlowError(f"a search took longer than {seconds:g} s")
-        return found
-
     async def present(self, kind: Kind, slugs: Sequence[str]) -> Set[str]:
         return {row["slug"] for row in await self._database.fetch(SQL.present, kind.value, list(slugs))}
 
@@ -98,7 +69,6 @@ class PostgresCatalog(Store):
             result = ImportCounts(revision, counts)
             if batch.dry_run or not result.writes:
                 return result
-            await connection.execute(SQL.recount_words, MOST_WORDS, LONGEST_WORD)
             return ImportCounts(await connection.fetchval(SQL.advance), counts)
 
         return await self._database.transact(work, seconds=IMPORT_SECONDS)

@@ -11,7 +11,7 @@ BOUNDED: Mapping[str, str] = {
     "catalog_changes": "a row for an entry that exists or was removed in the last year, and kept in memory",
     "catalog_forgotten": "one row",
     "catalog_revision": "one row",
-    "catalog_vocabulary": "imported, and kept in memory",
+    "catalog_vocabulary": "imported by 1.1, and read by it alone",
     "delivery_days": "empty",
     "event_journal": "a row for a node",
     "event_sites": "at most 200, and those that the configuration names",

@@ -13,9 +13,8 @@ from actors.catalog.messages import UNCONDITIONAL, Answer, Condition, Draft, Ent
 from actors.kernel.actor import Actor
 from actors.kernel.supervision import Member
 from actors.values import Agent, BatchId
-from service.snapshots.catalog import Catalog
 from service.snapshots.change_log import ChangePage
-from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.simulation.clients import Client
 from tests.simulation.faults import plain_reads
 from tests.simulation.sides import Counted, NodeSide, answering
@@ -36,7 +35,7 @@ class LinkedCatalog(MemoryCatalog):
     """The catalog, whose reads may fail."""
 
 
-class CountedCatalog(Counted, Catalog):
+class CountedCatalog(Counted, PromptCatalog):
     pass
 
 

@@ -88,7 +88,7 @@ def snapshot_of(
 async def loaded_from(store: CatalogStore) -> CatalogSnapshot:
     """The snapshot of a store's catalog."""
     builder = SnapshotBuilder(CatalogSnapshot())
-    return builder.finished(await store.changes(0, builder.take, builder.take_words))
+    return builder.finished(await store.changes(0, builder.take))
 
 
 def of_bots(*entries: Entry, **options: Any) -> Import:

@@ -233,3 +233,18 @@ def test_forgotten_removals_are_dropped_and_a_snapshot_that_missed_one_is_loaded
     assert not SnapshotBuilder(first).leads_to(forgotten)
     assert not SnapshotBuilder(without).leads_to(Revision(0, newest))
     assert SnapshotBuilder(CatalogSnapshot()).leads_to(forgotten)
+
+
+def test_a_category_is_found_however_its_letters_are_composed() -> None:
+    snapshot = categorized({"a": (1, "Zürich")})
+    for name in ("Zürich", "zu\u0308rich", "ＺÜRICH"):
+        assert snapshot.lists[Kind.BOTS].categories.named(name) == "Zürich", name
+
+
+def test_a_list_knows_what_an_earlier_one_had_and_gives_entries_to_index() -> None:
+    before = snapshot_of(bot("a"), bot("b"), bot("c"))
+    after = snapshot_of(bot("a"), bot("d", addedAt=5), previous=before)
+    old, new = before.lists[Kind.BOTS], after.lists[Kind.BOTS]
+    assert new.gone_since(old) == {"b", "c"}
+    assert new.gone_since(new) == set()
+    assert [(entry.slug, entry.added_ms) for entry in old.entries(["c", "unknown", "a"])] == [("c", 1000), ("a", 1000)]
