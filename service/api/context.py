@@ -9,6 +9,7 @@ from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Payments
 from actors.bookings.store import SponsorshipStore
 from actors.bookings.sweeper import HoldAndRefundSweeper
+from actors.catalog.submission_actor import SubmissionActor
 from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.router import EventRouter
@@ -61,6 +62,7 @@ class Services:
     quota: QuotaAccountant
     mail: MailSender
     catalog: Catalog
+    submissions: SubmissionActor
     placements: Placements
     ledger: BookingLedger
     sponsorship: SponsorshipStore
@@ -91,7 +93,16 @@ class Services:
         """All actors, in start order."""
         people = (self.session_reader, self.devices, self.sessions, self.passkeys, self.accounts)
         sales = (self.ledger, self.webhooks)
-        return [self.keys, self.key_cache, *people, self.quota, *sales, *self.events.dedupers, self.windows]
+        return [
+            self.keys,
+            self.key_cache,
+            *people,
+            self.quota,
+            self.submissions,
+            *sales,
+            *self.events.dedupers,
+            self.windows,
+        ]
 
     def announce(self) -> None:
         """Send the mails and webhooks of a change now, instead of at the next poll."""

@@ -11,6 +11,7 @@ from actors.accounts.actor import AccountActor
 from actors.accounts.sweeper import AccountEraser
 from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
+from actors.catalog.submission_actor import SubmissionActor
 from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
@@ -80,6 +81,7 @@ class Classes:
     quota: type[QuotaAccountant] = QuotaAccountant
     mail: type[MailSender] = MailSender
     webhook_sender: type[WebhookSender] = WebhookSender
+    submissions: type[SubmissionActor] = SubmissionActor
     ledger: type[BookingLedger] = BookingLedger
     sweeper: type[HoldAndRefundSweeper] = HoldAndRefundSweeper
     hasher: type[VisitorHasher] = VisitorHasher
@@ -189,6 +191,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         ),
         mail=_mail_sender(config, links, stores.outbox, ports, limits),
         catalog=Catalog(stores.catalog, limits.catalog),
+        submissions=classes.submissions(stores.submissions, clock, entropy, None, node=node, limits=bounds),
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
         sponsorship=stores.sponsorship,

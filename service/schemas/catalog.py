@@ -3,10 +3,12 @@
 Fields have generous bounds for human input; `document_of` limits the whole entry.
 """
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from actors.catalog.store import Kind
 from service.schemas.fields import MillisecondsIn, Strict
 from service.schemas.texts import READABLE, Line, Sentence, Text
 from service.schemas.urls import Url
@@ -66,6 +68,9 @@ class Bot(Strict):
     job: Text = Field(description="What the bot does")
     templateUrl: Url = Field(description="Public template link")
     addedAt: MillisecondsIn
+
+
+MODELS: Mapping[Kind, type[UseCase] | type[Bot]] = {Kind.USECASES: UseCase, Kind.BOTS: Bot}
 
 
 class UseCasePage(BaseModel):

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from pydantic import ValidationError
 
 from actors.catalog.store import Entry, Kind
-from service.schemas.catalog import Bot, UseCase, document_of
+from service.schemas.catalog import MODELS, Bot, UseCase, document_of
 from service.schemas.problems import problems_of, text_of
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
@@ -22,7 +22,6 @@ MAX_ERRORS = 50
 MESSAGE_CHARACTERS = 300
 
 KINDS: Mapping[str, Kind] = {"usecase": Kind.USECASES, "bot": Kind.BOTS}
-MODELS: Mapping[Kind, type[UseCase] | type[Bot]] = {Kind.USECASES: UseCase, Kind.BOTS: Bot}
 
 _BOM = b"\xef\xbb\xbf"
 _DOCUMENT = re.compile(rb'[ \t\r\n]*(?:\[|\{[ \t\r\n]*"(?:usecases|bots)"[ \t\r\n]*:)')

@@ -18,6 +18,7 @@ DELIVERED = (
     "(select booking_id, day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks from deliveries "
     "where booking_id = any ($5::text[]) group by booking_id, day)"
 )
+SUBMISSIONS = "select id from catalog_submissions where tenant_id = (select tenant_id from person)"
 WEBHOOKS = "select id from webhooks where tenant_id = (select tenant_id from person)"
 BY_SITE = (
     "(select booking_id, day, site, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks "
@@ -27,7 +28,8 @@ PERSON = "select email from person union all select tenant_id from person"
 RECORDS = "(created_ms, id) > (('0' || split_part($3, ' ', 1))::bigint, split_part($3, ' ', 2))", "created_ms, id"
 BY_OTHERS = (
     f"select * from audit where actor_email is distinct from $2 and target_id in ({PERSON} union all {KEYS} union all "
-    f"{SESSIONS} union all {SPONSORS} union all {CAMPAIGNS} union all {BOOKINGS} union all {WEBHOOKS})"
+    f"{SESSIONS} union all {SPONSORS} union all {CAMPAIGNS} union all {BOOKINGS} union all {WEBHOOKS} union all "
+    f"{SUBMISSIONS})"
 )
 BY_OWNER = f"(select * from audit where actor_email = $2 and {RECORDS[0]} order by {RECORDS[1]} limit $4)"
 AUDITED = f"({BY_OWNER} union all {BY_OTHERS})"
@@ -88,6 +90,7 @@ SOURCES: Mapping[str, Source] = {
     "delivery_days": Source("true", "(booking_id || ' ' || lpad(day::text, 10, '0'))", DELIVERED),
     "webhooks": Source(_OF_TENANT),
     "webhook_deliveries": Source(f"webhook_id in ({WEBHOOKS})"),
+    "catalog_submissions": Source(_OF_TENANT),
     "event_site_counts": Source("true", "(booking_id || ' ' || lpad(day::text, 10, '0') || ' ' || site)", BY_SITE),
     "outbox": Source("recipient = (select email from person)"),
     "audit": Source("true", "(lpad(created_ms::text, 16, '0') || ' ' || id)", AUDITED, RECORDS),

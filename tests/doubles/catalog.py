@@ -96,6 +96,19 @@ class MemoryCatalog:
         await self._memory.after()
         return result
 
+    def document(self, place: tuple[Kind, str]) -> str | None:
+        """An entry's document, for the store of submissions."""
+        entry = self._tables.entries[place[0]].get(place[1])
+        return None if entry is None else entry.document.decode()
+
+    def save(self, entries: Mapping[tuple[Kind, str], Entry]) -> None:
+        """Write entries within the transaction of another store."""
+        for (kind, slug), entry in entries.items():
+            self._tables.entries[kind] = self._tables.entries[kind] | {slug: entry}
+        if entries:
+            self._tables.revision += 1
+            self._memory.announce([TOPIC])
+
     def _replaced(self, kind: Kind, entries: Sequence[Entry], batch: Import) -> dict[str, Entry]:
         base = {} if batch.prune else self._tables.entries[kind]
         return base | {entry.slug: entry for entry in entries}

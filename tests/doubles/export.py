@@ -91,6 +91,7 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
             targets |= {row.id for row in tables.campaigns.values() if row.tenant_id == tenant_id}
             targets |= {row.id for row in tables.sponsors.values() if row.tenant_id == tenant_id}
             targets |= {row.id for row in tables.webhooks.values() if row.tenant_id == tenant_id}
+            targets |= {row.id for row in tables.submissions.values() if row.tenant_id == tenant_id}
             for row in tables.audits:
                 if row.actor_email == email or row.target_id in targets:
                     yield f"{row.created_ms:016} {row.id}", {**asdict(row), "changes": json.loads(row.changes)}
@@ -106,6 +107,8 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
         case "webhook_deliveries":
             sent = tables.webhook_deliveries.values()
             yield from _each("id", (row for row in sent if tables.webhooks[row.webhook_id].tenant_id == tenant_id))
+        case "catalog_submissions":
+            yield from _each("id", (row for row in tables.submissions.values() if row.tenant_id == tenant_id))
         case "sponsors":
             yield from _each("id", (row for row in tables.sponsors.values() if row.tenant_id == tenant_id))
         case "campaigns":

@@ -14,6 +14,7 @@ import trio
 from actors.accounts.messages import Deletion, MailChoices
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
@@ -97,7 +98,9 @@ class Memory:
     webhooks: dict[str, Webhook] = field(default_factory=dict)
     webhook_deliveries: dict[str, Delivery] = field(default_factory=dict)
     webhook_seq: int = 0
+    submissions: dict[str, Submission] = field(default_factory=dict)
     digest_mailed_ms: int = 0
+    submissions_mailed_ms: int = 0
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)
     listeners: list[Callable[[str], None]] = field(default_factory=list)

@@ -50,6 +50,7 @@ from tests.doubles.ledger import MemoryLedger
 from tests.doubles.nodes import MemoryNodes
 from tests.doubles.quota import MemoryQuota
 from tests.doubles.retention import MemoryRetention
+from tests.doubles.submissions import MemorySubmissions
 from tests.doubles.tables import Memory
 from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import MemoryDatabase, TrioClock
@@ -130,6 +131,7 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         devices=parts.device_store(link),
         outbox=parts.outbox(link),
         catalog=MemoryCatalog(Memory()),
+        submissions=MemorySubmissions(Memory(), MemoryCatalog(Memory())),
         sponsorship=parts.sponsorship(link),
         ledger=parts.ledger_store(link),
         events=divided or events,

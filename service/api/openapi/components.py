@@ -68,6 +68,7 @@ TAGS: Mapping[str, str] = {
     "Passkeys": "The passkeys of the signed-in account (WebAuthn).",
     "Account": "Usage, keys, mails, export and deletion of the calling account.",
     "Catalog": "Use cases and bot templates. A key is optional.",
+    "Submissions": "Entries and edits that accounts propose for the catalog, and how their review went.",
     "Sponsorship": "Slots, prices, live placements and their events, for websites and visitors. A key is optional.",
     "Sponsors": "The calling account as a sponsor.",
     "Campaigns": "The creatives of a sponsor, and their way through review.",

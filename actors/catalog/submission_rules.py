@@ -1,0 +1,236 @@
+"""The rules of submissions: locked rows and messages in, changes and answers out. Pure; source: ADR 0098."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from actors.catalog.store import Entry, Kind
+from actors.catalog.submissions import (
+    Answer,
+    Message,
+    Outdated,
+    ProposeEntry,
+    ReviewSubmission,
+    Submission,
+    SubmissionSaved,
+    SubmissionStatus,
+)
+from actors.shared.announcements import DELIVERY_MS, AccountMail, Topic
+from actors.times import HOUR_MS
+from actors.values import AuditRecord, Code, Refused, invalid_field, unknown
+
+PENDING_PER_ACCOUNT = 10
+"""Submissions that wait for review, of one account, or of the accounts of a mailbox that never paid."""
+
+MAIL_EVERY_MS = HOUR_MS
+"""The shortest time between two mails to administrators about submissions."""
+
+Place = tuple[Kind, str]
+"""A list of the catalog, and a slug."""
+
+unknown_submission = partial(unknown, "submission")
+
+REASONS = {
+    Outdated.TAKEN: "The catalog has an entry with this slug now, so it is no new entry any more.",
+    Outdated.CHANGED: "The entry has been changed since this edit was proposed.",
+    Outdated.RETIRED: "The entry has been retired since this edit was proposed.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LockSet:
+    """What a batch locks and reads, sorted: submissions by id, the accounts whose submissions are counted, and the entries
+    of proposals. `reviews`: the catalog is locked, with the entries of the submissions."""
+
+    submission_ids: tuple[str, ...]
+    tenant_ids: tuple[str, ...]
+    places: tuple[Place, ...]
+    reviews: bool
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """The locked rows of a batch. `pending` counts the submissions of accounts that wait, `siblings` are, for accounts that
+    never paid, the other ones of their mailbox that never paid and are in the batch or have a submission that waits.
+    `mailed_ms` is the time of the newest mail to administrators, which may be ahead."""
+
+    submissions: dict[str, Submission] = field(default_factory=dict)
+    entries: dict[Place, str] = field(default_factory=dict)
+    pending: dict[str, int] = field(default_factory=dict)
+    siblings: dict[str, frozenset[str]] = field(default_factory=dict)
+    mailed_ms: int = 0
+
+
+@dataclass(slots=True)
+class Decision:
+    """The changes to commit, and one answer for each message in order. `entries` are written to the catalog in the same
+    transaction. `mailed_ms` is the time of a new mail to administrators."""
+
+    submissions: dict[str, Submission] = field(default_factory=dict)
+    entries: dict[Place, Entry] = field(default_factory=dict)
+    mails: list[AccountMail] = field(default_factory=list)
+    mailed_ms: int | None = None
+    audits: list[AuditRecord] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+
+
+def rows_to_lock(messages: Iterable[Message]) -> LockSet:
+    """The rows to lock for a batch."""
+    several = list(messages)
+    proposed = [each.submission for each in several if isinstance(each, ProposeEntry)]
+    reviewed = [each.submission_id for each in several if isinstance(each, ReviewSubmission)]
+    return LockSet(
+        tuple(sorted({*reviewed, *(each.id for each in proposed)})),
+        tuple(sorted({each.tenant_id for each in proposed})),
+        tuple(sorted({(each.kind, each.slug) for each in proposed})),
+        bool(reviewed),
+    )
+
+
+def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int) -> Decision:
+    """Answer `messages` in order against `snapshot`; each sees the changes of the ones before it."""
+    batch = _Batch(snapshot, now_ms)
+    for message in messages:
+        batch.decision.answers.append(batch.answer(message))
+    return batch.decision
+
+
+class _Batch:
+    def __init__(self, snapshot: Snapshot, now_ms: int) -> None:
+        self._snapshot = snapshot
+        self._now_ms = now_ms
+        self.decision = Decision()
+
+    def answer(self, message: Message) -> Answer:
+        match message:
+            case ProposeEntry():
+                return self._propose(message)
+            case ReviewSubmission():
+                return self._review(message)
+
+    # Reading, with the changes of this batch.
+
+    def _submission(self, submission_id: str) -> Submission | None:
+        return self.decision.submissions.get(submission_id) or self._snapshot.submissions.get(submission_id)
+
+    def _current(self, submission: Submission) -> str | None:
+        place = (submission.kind, submission.slug)
+        saved = self.decision.entries.get(place)
+        return self._snapshot.entries.get(place) if saved is None else saved.document.decode()
+
+    def _pending(self, tenant_id: str) -> int:
+        together = self._snapshot.siblings.get(tenant_id, frozenset()) | {tenant_id}
+        stored = sum(self._snapshot.pending.get(each, 0) for each in together)
+        changed = (each for each in self.decision.submissions.values() if each.tenant_id in together)
+        before = self._snapshot.submissions
+        return stored + sum(each.waits - (each.id in before and before[each.id].waits) for each in changed)
+
+    # Proposing.
+
+    def _propose(self, message: ProposeEntry) -> Answer:
+        new = message.submission
+        known = self._submission(new.id)
+        if known is not None:
+            return self._repeated(known, message)
+        current = self._current(new)
+        refused = _misplaced(message.edit, new.entry, current) or self._full(new.tenant_id)
+        if refused is not None:
+            return refused
+        new = replace(new, base=current)
+        self.decision.submissions[new.id] = new
+        self.decision.audits.append(message.audit)
+        self._mail_administrators(message.audit)
+        return SubmissionSaved(new)
+
+    @staticmethod
+    def _repeated(known: Submission, message: ProposeEntry) -> Answer:
+        new = message.submission
+        same = (known.kind, known.entry, known.base is not None) == (new.kind, new.entry, message.edit)
+        if message.keyed and same:
+            return SubmissionSaved(known)
+        words = "This Idempotency-Key was already used with a different body. Use a new one."
+        return Refused(Code.IDEMPOTENCY_CONFLICT, words)
+
+    def _full(self, tenant_id: str) -> Refused | None:
+        most = PENDING_PER_ACCOUNT
+        if self._pending(tenant_id) < most:
+            return None
+        alone = not self._snapshot.siblings.get(tenant_id)
+        having = "This account has" if alone else "The accounts of this mailbox, none of which has paid yet, have"
+        words = f"{having} {most} submissions that wait for review, the maximum. Wait for a review."
+        return Refused(Code.SUBMISSION_LIMIT, words)
+
+    def _mail_administrators(self, audit: AuditRecord) -> None:
+        """Mail them now, or, if they were mailed within the hour, when it is over. One mail ahead is about all that come
+        until then."""
+        last_ms = self._snapshot.mailed_ms if self.decision.mailed_ms is None else self.decision.mailed_ms
+        if last_ms > self._now_ms:
+            return
+        self.decision.mailed_ms = at_ms = max(self._now_ms, last_ms + MAIL_EVERY_MS)
+        self._mail(None, "submissions_wait", {}, audit, at_ms)
+
+    # Reviewing.
+
+    def _review(self, message: ReviewSubmission) -> Answer:
+        submission = self._submission(message.submission_id)
+        if submission is None:
+            return unknown_submission()
+        if not submission.waits:
+            return Refused(Code.INVALID_STATE, f"This submission has already been {submission.status}.")
+        current = self._current(submission)
+        if message.seen != submission.version(current):
+            words = "The catalog's entry has been changed since you read this submission. Read it again."
+            return Refused(Code.INVALID_STATE, words)
+        outdated = submission.outdated(current)
+        if message.accept and outdated is not None:
+            return Refused(Code.INVALID_STATE, f"{REASONS[outdated]} Decline it; it can be proposed again.")
+        status = SubmissionStatus.ACCEPTED if message.accept else SubmissionStatus.DECLINED
+        decided = replace(submission, status=status, note=message.note, decided_ms=self._now_ms)
+        self.decision.submissions[decided.id] = decided
+        if message.accept:
+            self.decision.entries[decided.kind, decided.slug] = accepted_entry(decided, self._now_ms)
+        facts = {
+            "name": decided.name,
+            "kind": decided.kind,
+            "slug": decided.slug,
+            "edit": "yes" if decided.base else "",
+        }
+        self._mail(
+            decided.tenant_id, f"submission_{status}", facts | {"note": decided.note or ""}, message.audit, self._now_ms
+        )
+        changes = {"status": [SubmissionStatus.PENDING, status], "kind": decided.kind, "slug": decided.slug}
+        changes |= {} if decided.note is None else {"note": decided.note}
+        self.decision.audits.append(replace(message.audit, changes=json.dumps(changes, ensure_ascii=False)))
+        return SubmissionSaved(decided)
+
+    def _mail(
+        self, tenant_id: str | None, template: str, facts: dict[str, str], audit: AuditRecord, at_ms: int
+    ) -> None:
+        mail_id = f"msg_{audit.id.removeprefix('aud_')}_{'a' if tenant_id is None else 'o'}"
+        words = json.dumps(facts, ensure_ascii=False)
+        mail = AccountMail(mail_id, tenant_id, template, Topic.REVIEWS, words, at_ms, at_ms + DELIVERY_MS)
+        self.decision.mails.append(mail)
+
+
+def _misplaced(edit: bool, entry: str, current: str | None) -> Refused | None:
+    """Why an entry cannot be proposed, or an edit of it, while the catalog has `current`."""
+    if edit and current is None:
+        return Refused(Code.NOT_FOUND, "There is no entry with this slug.")
+    if not edit and current is not None:
+        words = "The catalog has an entry with this slug. Send `slug` to propose an edit of it, or choose another slug."
+        return Refused(Code.INVALID_STATE, words)
+    if current is not None and dated(current, 0) == entry:
+        return invalid_field("entry", "unchanged", "is the same as the entry of the catalog")
+    return None
+
+
+def accepted_entry(submission: Submission, now_ms: int) -> Entry:
+    """The entry of an accepted submission. A new one is added now, an edited one stays where it is in its list."""
+    added_ms = now_ms if submission.base is None else int(json.loads(submission.base)["addedAt"])
+    return Entry(submission.slug, added_ms, dated(submission.entry, added_ms).encode())
+
+
+def dated(document: str, added_ms: int) -> str:
+    """A canonical document with another `addedAt`."""
+    return json.dumps(json.loads(document) | {"addedAt": added_ms}, ensure_ascii=False, separators=(",", ":"))
