@@ -101,9 +101,23 @@ async def test_what_is_no_entry_is_refused_at_its_field(world: World, changes: d
 
 async def test_a_large_entry_is_refused(world: World) -> None:
     person, long = sponsor(world), "x" * 20_000
-    guide = {"title": "T", "category": "C", "opportunity": "O", "audience": "A", "platforms": [], "botSlugs": []}
+    guide: dict[str, Any] = {
+        "title": "T",
+        "category": "C",
+        "opportunity": "O",
+        "audience": "A",
+        "platforms": [],
+        "botSlugs": [],
+    }
     guide |= {"steps": ["s" * 1_000] * 50, "prompt": long}
-    case = {"slug": "large", "title": "T", "who": "W", "handle": "@w", "roi": "R", "sourceUrl": "https://example.com/"}
+    case: dict[str, Any] = {
+        "slug": "large",
+        "title": "T",
+        "who": "W",
+        "handle": "@w",
+        "roi": "R",
+        "sourceUrl": "https://example.com/",
+    }
     case |= {"addedAt": 1, "guide": guide}
     refused = await person.post(SUBMISSIONS, {"kind": "usecases", "entry": case})
     assert (refused.words, refused.json["fields"][0]["name"]) == ("400 invalid_request", "entry")
