@@ -106,7 +106,7 @@ async def load(store: PostgresCatalog, *, words: bool) -> tuple[CatalogSnapshot,
     async with trio.open_nursery() as nursery:
         nursery.start_soon(tick)
         started, builder = time.perf_counter(), SnapshotBuilder(CatalogSnapshot())
-        revision = await store.load(builder.take, builder.take_words if words else None)
+        revision = await store.changes(0, builder.take, builder.take_words if words else None)
         snapshot = builder.finished(revision)
         seconds = time.perf_counter() - started
         nursery.cancel_scope.cancel()
@@ -117,7 +117,7 @@ async def memory_of_words(store: PostgresCatalog) -> int:
     """The bytes that the words of both kinds take."""
     tracemalloc.start()
     builder = SnapshotBuilder(CatalogSnapshot())
-    await store.load(lambda kind, entries: None, builder.take_words)
+    await store.changes(0, lambda changes: None, builder.take_words)
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return taken
@@ -141,7 +141,7 @@ async def _filled(database: Database, entries: int, place: Path) -> PostgresCata
         file = place / "catalog.jsonl"
         write_catalog(file, entries)
         with file.open("rb") as stream:
-            await store.replace(Import(parse(stream).entries))
+            await store.replace(Import(parse(stream).entries, 0))
     return store
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import EntryId
 from actors.catalog.submission_rules import Decision, Snapshot, decide, rows_to_lock
 from actors.catalog.submission_store import Place, SubmissionStore
 from actors.catalog.submissions import (
@@ -30,8 +30,7 @@ class SubmissionActor(RecordingActor[Message, Answer, SubmissionStore, None]):
     async def propose(
         self,
         tenant_id: str,
-        kind: Kind,
-        slug: str,
+        entry_id: EntryId,
         name: str,
         entry: str,
         agent: Agent,
@@ -39,13 +38,13 @@ class SubmissionActor(RecordingActor[Message, Answer, SubmissionStore, None]):
         edit: bool = False,
         idempotency_key: str | None = None,
     ) -> SubmissionSaved | Refused:
-        """Propose an entry, or with `edit` other words for the one with this slug. `entry` is its canonical document with
+        """Propose an entry, or with `edit` other content for an entry that exists. `entry` is its canonical document with
         `addedAt` 0, `name` its title or name. Each `idempotency_key` of an account makes one submission."""
         key = None if idempotency_key is None else fingerprint(tenant_id, "submission", idempotency_key)
         submission_id = self._id("sub") if key is None else new_id("sub", key)
-        new = Submission(submission_id, tenant_id, kind, slug, name, entry, self._clock.now_ms())
+        new = Submission(submission_id, tenant_id, *entry_id, name, entry, self._clock.now_ms())
         # Without the texts, which go with the account; the audit stays.
-        changes = {"kind": kind, "slug": slug, "edit": edit}
+        changes = {**entry_id._asdict(), "edit": edit}
         audit = self._audit(agent, "submission.created", "submission", submission_id, changes)
         return await self.ask_for(ProposeEntry(new, edit, key is not None, audit), SubmissionSaved, Refused)
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from actors.catalog.store import Entry, Kind
+from actors.catalog import state
+from actors.catalog.messages import Condition, EntryId, EntrySaved, PutEntry
 from actors.catalog.submissions import (
     Answer,
     Message,
@@ -26,9 +27,6 @@ PENDING_PER_ACCOUNT = 10
 MAIL_EVERY_MS = HOUR_MS
 """The shortest time between two mails to administrators about submissions."""
 
-Place = tuple[Kind, str]
-"""A list of the catalog, and a slug."""
-
 unknown_submission = partial(unknown, "submission")
 
 REASONS = {
@@ -45,18 +43,18 @@ class LockSet:
 
     submission_ids: tuple[str, ...]
     tenant_ids: tuple[str, ...]
-    places: tuple[Place, ...]
+    entry_ids: tuple[EntryId, ...]
     reviews: bool
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """The locked rows of a batch. `pending` counts the submissions of accounts that wait, `siblings` are, for accounts that
-    never paid, the other ones of their mailbox that never paid and are in the batch or have a submission that waits.
-    `mailed_ms` is the time of the newest mail to administrators, which may be ahead."""
+    """The locked rows of a batch, and entries of the catalog. `pending` counts the submissions of accounts that wait,
+    `siblings` are, for accounts that never paid, the other ones of their mailbox that never paid and are in the batch or have
+    a submission that waits. `mailed_ms` is the time of the newest mail to administrators, which may be ahead."""
 
     submissions: dict[str, Submission] = field(default_factory=dict)
-    entries: dict[Place, str] = field(default_factory=dict)
+    catalog: state.Snapshot = field(default_factory=state.Snapshot)
     pending: dict[str, int] = field(default_factory=dict)
     siblings: dict[str, frozenset[str]] = field(default_factory=dict)
     mailed_ms: int = 0
@@ -64,11 +62,12 @@ class Snapshot:
 
 @dataclass(slots=True)
 class Decision:
-    """The changes to commit, and one answer for each message in order. `entries` are written to the catalog in the same
-    transaction. `mailed_ms` is the time of a new mail to administrators."""
+    """The changes to commit, and one answer for each message in order. `rounds` change the catalog in the same transaction,
+    at `decided_ms`. `mailed_ms` is the time of a new mail to administrators."""
 
     submissions: dict[str, Submission] = field(default_factory=dict)
-    entries: dict[Place, Entry] = field(default_factory=dict)
+    rounds: list[state.Changes] = field(default_factory=list)
+    decided_ms: int = 0
     mails: list[AccountMail] = field(default_factory=list)
     mailed_ms: int | None = None
     audits: list[AuditRecord] = field(default_factory=list)
@@ -83,7 +82,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     return LockSet(
         tuple(sorted({*reviewed, *(each.id for each in proposed)})),
         tuple(sorted({each.tenant_id for each in proposed})),
-        tuple(sorted({(each.kind, each.slug) for each in proposed})),
+        tuple(sorted({each.entry_id for each in proposed})),
         bool(reviewed),
     )
 
@@ -93,14 +92,21 @@ def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int) -> Deci
     batch = _Batch(snapshot, now_ms)
     for message in messages:
         batch.decision.answers.append(batch.answer(message))
-    return batch.decision
+    return batch.finished()
 
 
 class _Batch:
     def __init__(self, snapshot: Snapshot, now_ms: int) -> None:
         self._snapshot = snapshot
         self._now_ms = now_ms
-        self.decision = Decision()
+        self._catalog = state.EntryWork(snapshot.catalog, now_ms)
+        self.decision = Decision(decided_ms=now_ms)
+
+    def finished(self) -> Decision:
+        """The decision with what it makes of the catalog."""
+        made = self._catalog.decision
+        self.decision.rounds, self.decision.audits = made.rounds, [*self.decision.audits, *made.audits]
+        return self.decision
 
     def answer(self, message: Message) -> Answer:
         match message:
@@ -114,10 +120,9 @@ class _Batch:
     def _submission(self, submission_id: str) -> Submission | None:
         return self.decision.submissions.get(submission_id) or self._snapshot.submissions.get(submission_id)
 
-    def _current(self, submission: Submission) -> str | None:
-        place = (submission.kind, submission.slug)
-        saved = self.decision.entries.get(place)
-        return self._snapshot.entries.get(place) if saved is None else saved.document.decode()
+    def _current(self, entry_id: EntryId) -> str | None:
+        entry = self._catalog.current(entry_id)
+        return None if entry is None else entry.document.decode()
 
     def _pending(self, tenant_id: str) -> int:
         together = self._snapshot.siblings.get(tenant_id, frozenset()) | {tenant_id}
@@ -133,7 +138,7 @@ class _Batch:
         known = self._submission(new.id)
         if known is not None:
             return self._repeated(known, message)
-        current = self._current(new)
+        current = self._current(new.entry_id)
         refused = _misplaced(message.edit, new.entry, current) or self._full(new.tenant_id)
         if refused is not None:
             return refused
@@ -178,7 +183,7 @@ class _Batch:
             return unknown_submission()
         if not submission.waits:
             return Refused(Code.INVALID_STATE, f"This submission has already been {submission.status}.")
-        current = self._current(submission)
+        current = self._current(submission.entry_id)
         if message.seen != submission.version(current):
             words = "The catalog's entry has been changed since you read this submission. Read it again."
             return Refused(Code.INVALID_STATE, words)
@@ -189,7 +194,7 @@ class _Batch:
         decided = replace(submission, status=status, note=message.note, decided_ms=self._now_ms)
         self.decision.submissions[decided.id] = decided
         if message.accept:
-            self.decision.entries[decided.kind, decided.slug] = accepted_entry(decided, self._now_ms)
+            self._save_entry(decided, message.audit)
         facts = {
             "name": decided.name,
             "kind": decided.kind,
@@ -203,6 +208,16 @@ class _Batch:
         changes |= {} if decided.note is None else {"note": decided.note}
         self.decision.audits.append(replace(message.audit, changes=json.dumps(changes, ensure_ascii=False)))
         return SubmissionSaved(decided)
+
+    def _save_entry(self, accepted: Submission, audit: AuditRecord) -> None:
+        """Write the entry. A new one is added now; an edited one, or one that was retired, keeps its place in the list."""
+        current = self._catalog.current(accepted.entry_id)
+        condition = Condition(absent=True) if current is None else Condition(versions=[current.version])
+        kind, slug = accepted.entry_id
+        audit = replace(audit, id=f"{audit.id}_2", target_type=state.TARGETS[kind], target_id=slug)
+        put = PutEntry(accepted.entry_id, lambda ms: dated(accepted.entry, ms).encode(), None, condition, audit)
+        saved = self._catalog.put(put)
+        assert isinstance(saved, EntrySaved), "the entry is the one that was read"
 
     def _mail(
         self, tenant_id: str | None, template: str, facts: dict[str, str], audit: AuditRecord, at_ms: int
@@ -223,12 +238,6 @@ def _misplaced(edit: bool, entry: str, current: str | None) -> Refused | None:
     if current is not None and dated(current, 0) == entry:
         return invalid_field("entry", "unchanged", "is the same as the entry of the catalog")
     return None
-
-
-def accepted_entry(submission: Submission, now_ms: int) -> Entry:
-    """The entry of an accepted submission. A new one is added now, an edited one stays where it is in its list."""
-    added_ms = now_ms if submission.base is None else int(json.loads(submission.base)["addedAt"])
-    return Entry(submission.slug, added_ms, dated(submission.entry, added_ms).encode())
 
 
 def dated(document: str, added_ms: int) -> str:

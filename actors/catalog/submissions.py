@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import EntryId, Kind
 from actors.shared.credentials import fingerprint
 from actors.values import AuditRecord, Refused
 
@@ -44,6 +44,10 @@ class Submission:
     status: SubmissionStatus = SubmissionStatus.PENDING
     note: str | None = None
     decided_ms: int | None = None
+
+    @property
+    def entry_id(self) -> EntryId:
+        return EntryId(self.kind, self.slug)
 
     @property
     def waits(self) -> bool:

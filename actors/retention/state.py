@@ -19,6 +19,7 @@ class RetentionRules:
     audit_days: int = 730
     sessions_days: int = 30
     webhook_deliveries_days: int = 30
+    retired_entries_days: int = 365
     payment_reports_days: int = 400
     """No setting: a dispute is opened within 120 days of the payment and closed within months."""
     submissions_days: int = 400
@@ -55,6 +56,7 @@ def retention_ms(rules: RetentionRules) -> Mapping[Rows, int]:
         Rows.WEBHOOK_DELIVERIES: rules.webhook_deliveries_days,
         Rows.SUBMISSIONS: rules.submissions_days,
         Rows.DELETIONS: COUNTS_DAYS,
+        Rows.RETIRED_ENTRIES: rules.retired_entries_days,
         # Outcomes of batches are settled within seconds.
         Rows.JOURNAL: 1,
     }

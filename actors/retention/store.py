@@ -27,6 +27,7 @@ class Rows(StrEnum):
     WEBHOOK_DELIVERIES = "webhook deliveries"
     SUBMISSIONS = "submissions"
     DELETIONS = "deletions"
+    RETIRED_ENTRIES = "retired entries"
     JOURNAL = "journal"
 
 

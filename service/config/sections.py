@@ -176,6 +176,7 @@ class Retention(Section):
     sessions_days: Annotated[int, Field(ge=1, le=3_650)]
     mails_days: Annotated[int, Field(ge=1, le=365)]
     webhook_deliveries_days: Annotated[int, Field(ge=7, le=365)]
+    retired_entries_days: Annotated[int, Field(ge=30, le=3_650)]
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -11,6 +11,7 @@ from actors.accounts.actor import AccountActor
 from actors.accounts.sweeper import AccountEraser
 from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
+from actors.catalog.actor import CatalogEditor
 from actors.catalog.submission_actor import SubmissionActor
 from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
@@ -192,6 +193,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         mail=_mail_sender(config, links, stores.outbox, ports, limits),
         catalog=Catalog(stores.catalog, limits.catalog),
         submissions=classes.submissions(stores.submissions, clock, entropy, None, node=node, limits=bounds),
+        editor=CatalogEditor(stores.catalog, clock, entropy, None, node=node, limits=bounds),
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
         sponsorship=stores.sponsorship,

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from actors.catalog.store import Kind
-from service.schemas.fields import MillisecondsIn, Strict
+from service.schemas.fields import Milliseconds, MillisecondsIn, Strict, absent
 from service.schemas.texts import READABLE, Line, Sentence, Text
 from service.schemas.urls import Url
 
@@ -44,33 +44,68 @@ class Guide(Strict):
     value: Value | None = Field(default=None, description="Possible value; absent if unknown")
 
 
-class UseCase(Strict):
-    """A curated use case."""
+ADDED = "Epoch milliseconds at which it was added, which order the list. Absent: those of the present entry, or now"
+UPDATED = "Read-only: ignored in a request"
 
-    slug: Slug = Field(description="Stable identifier used in the path /api/v1/usecases/{slug}")
+
+class UseCaseBody(Strict):
+    """A use case as administrators write it."""
+
+    slug: Slug | None = absent("The slug of the path; may be absent")
     title: Line = Field(description="Title of the use case")
     who: Line = Field(description="Who ran the use case")
     handle: Line = Field(description="Public handle of the operator")
     roi: Sentence = Field(description="Reported outcome or return")
     sourceUrl: Url = Field(description="Public source for the claim")
-    addedAt: MillisecondsIn
+    addedAt: MillisecondsIn | None = absent(ADDED)
     guide: Guide | None = Field(default=None, description="Instructions for repeating it; absent if there are none")
+    updatedAt: MillisecondsIn | None = absent(UPDATED)
 
 
-class Bot(Strict):
-    """A bot template."""
+class BotBody(Strict):
+    """A bot template as administrators write it."""
 
-    slug: Slug = Field(description="Identifier used in /api/v1/bots/{slug}")
+    slug: Slug | None = absent("The slug of the path; may be absent")
     name: Line = Field(description="Name of the bot")
     category: Line | None = Field(default=None, description="Directory category")
     who: Line = Field(description="Who runs the bot")
     handle: Line = Field(description="Public handle of the operator")
     job: Text = Field(description="What the bot does")
     templateUrl: Url = Field(description="Public template link")
+    addedAt: MillisecondsIn | None = absent(ADDED)
+    updatedAt: MillisecondsIn | None = absent(UPDATED)
+
+
+class UseCaseEntry(UseCaseBody):
+    """A use case as an import has it and the catalog stores it."""
+
+    slug: Slug
     addedAt: MillisecondsIn
 
 
-MODELS: Mapping[Kind, type[UseCase] | type[Bot]] = {Kind.USECASES: UseCase, Kind.BOTS: Bot}
+class BotEntry(BotBody):
+    """A bot template as an import has it and the catalog stores it."""
+
+    slug: Slug
+    addedAt: MillisecondsIn
+
+
+BODIES: Mapping[Kind, type[UseCaseBody] | type[BotBody]] = {Kind.USECASES: UseCaseBody, Kind.BOTS: BotBody}
+MODELS: Mapping[Kind, type[UseCaseEntry] | type[BotEntry]] = {Kind.USECASES: UseCaseEntry, Kind.BOTS: BotEntry}
+
+
+class UseCase(UseCaseEntry):
+    """A curated use case."""
+
+    slug: Slug = Field(description="Stable identifier used in the path /api/v1/usecases/{slug}")
+    updatedAt: Milliseconds = Field(description="Epoch milliseconds of the last change of its content")
+
+
+class Bot(BotEntry):
+    """A bot template."""
+
+    slug: Slug = Field(description="Identifier used in /api/v1/bots/{slug}")
+    updatedAt: Milliseconds = Field(description="Epoch milliseconds of the last change of its content")
 
 
 class UseCasePage(BaseModel):
@@ -101,12 +136,12 @@ class CategoryList(BaseModel):
     data: list[Category] = Field(description="Categories by name")
 
 
-def document_of(entry: UseCase | Bot) -> bytes:
-    """The canonical JSON of an entry, which is stored, compared and served. Unset fields are absent.
+def document_of(entry: UseCaseEntry | BotEntry) -> bytes:
+    """The canonical JSON of an entry, which is stored and compared. Unset fields are absent, and so is `updatedAt`.
 
     Raises `ValueError` if it is larger than 64 KiB.
     """
-    document = entry.model_dump_json(exclude_none=True).encode()
+    document = entry.model_dump_json(exclude_none=True, exclude={"updatedAt"}).encode()
     if len(document) > DOCUMENT_BYTES:
         raise ValueError(f"is larger than {DOCUMENT_BYTES // 1024} KiB")
     return document

@@ -9,15 +9,16 @@ from pydantic import (
     Field,
     GetJsonSchemaHandler,
     TypeAdapter,
+    ValidationError,
     ValidationInfo,
     field_validator,
 )
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from actors.catalog.store import Kind
 from actors.catalog.submissions import Submission as Row
 from actors.catalog.submissions import SubmissionView
-from service.schemas.catalog import MODELS, Bot, Slug, UseCase
+from service.schemas.catalog import BODIES, BotBody, BotEntry, Slug, UseCaseBody, UseCaseEntry
 from service.schemas.fields import Milliseconds, Strict, absent, optional
 from service.schemas.lists import Choice, Page, SponsorshipQuery, choice
 from service.schemas.rows import filled
@@ -26,7 +27,7 @@ from service.schemas.texts import Note, mixed_words
 Status = Literal["pending", "accepted", "declined"]
 KindName = Literal["usecases", "bots"]
 
-ENTRY = TypeAdapter[UseCase | Bot](UseCase | Bot)
+ENTRY = TypeAdapter[UseCaseEntry | BotEntry](UseCaseEntry | BotEntry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +45,30 @@ class SubmissionBody(Strict):
     """An entry that you propose for the catalog, or an edit of one."""
 
     kind: KindName = Field(description="List of the catalog")
-    entry: UseCase | Bot = Field(
-        description="The whole entry, as in an import, of the kind that you name. Its `addedAt` is not used: a new entry "
-        "gets the time of its acceptance, an edited one keeps its own"
+    slug: Slug | None = absent("To propose an edit: the slug of the entry")
+    entry: UseCaseBody | BotBody = Field(
+        description="The whole entry, of the kind that you name. A new one needs a `slug`. `addedAt` is not used: a new "
+        "entry gets the time of its acceptance, an edited one keeps its own"
     )
-    slug: Slug | None = absent("To propose an edit: the slug of the entry, which is also that of `entry`")
 
-    @field_validator("entry", mode="plain", json_schema_input_type=UseCase | Bot)
+    @field_validator("entry", mode="plain", json_schema_input_type=UseCaseBody | BotBody)
     @classmethod
     def _of_its_kind(cls, value: Any, info: ValidationInfo) -> Any:
         """Check the entry by the model of its kind, whose errors then stand at `entry.title`."""
         kind = info.data.get("kind")
-        return value if kind is None else MODELS[Kind(kind)].model_validate(value)
+        if kind is None:
+            return value
+        entry = BODIES[Kind(kind)].model_validate(value)
+        slug = info.data.get("slug", entry.slug)
+        if entry.slug is None and slug is None:
+            raise _at_slug("missing", value)
+        if None not in (entry.slug, slug) and entry.slug != slug:
+            raise _at_slug(PydanticCustomError("value_error", "must be that of the entry that you edit"), value)
+        return entry
 
-    @field_validator("slug")
-    @classmethod
-    def _of_the_entry(cls, slug: str | None, info: ValidationInfo) -> str | None:
-        entry = info.data.get("entry")
-        if slug is not None and isinstance(entry, UseCase | Bot) and entry.slug != slug:
-            raise ValueError("must be the slug of `entry`")
-        return slug
+
+def _at_slug(kind: str | PydanticCustomError, value: object) -> ValidationError:
+    return ValidationError.from_exception_data("slug", [{"type": kind, "loc": ("slug",), "input": value}])
 
 
 class SubmissionReview(Strict):

@@ -16,6 +16,9 @@ from service.snapshots.fair_limiter import FairLimiter
 from service.snapshots.follower import SnapshotFollower
 from service.snapshots.turns import Searcher
 
+LONG = 10_000
+"""A snapshot of more changes is built in a thread, so that the event loop does not wait for it."""
+
 SEARCH_CHARACTERS = 200
 """Maximum length of `q` (ADR 0015)."""
 
@@ -146,8 +149,16 @@ class Catalog(SnapshotFollower):
     async def _load(self) -> None:
         started = trio.current_time()
         builder = SnapshotBuilder(self.snapshot)
-        revision = await self._store.load(builder.take, builder.take_words)
-        self.snapshot = builder.finished(revision)
+        revision = await self._store.changes(builder.after, builder.take, builder.take_words)
+        if not builder.leads_to(revision):
+            builder = SnapshotBuilder(CatalogSnapshot())
+            revision = await self._store.changes(builder.after, builder.take, builder.take_words)
+        if len(self.snapshot.changes) + len(builder.changes) > LONG:
+            self.snapshot = await trio.to_thread.run_sync(builder.finished, revision)
+        else:
+            self.snapshot = builder.finished(revision)
         self._remembered = {}
         self._first_pages = {}
-        self._log.info("loaded %r in %.1f s", self.snapshot, trio.current_time() - started)
+        self._log.info(
+            "loaded %d changes of %r in %.1f s", len(builder.changes), self.snapshot, trio.current_time() - started
+        )

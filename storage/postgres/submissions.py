@@ -6,14 +6,13 @@ Nodes lock in one order: mailboxes, submissions, the revision of the catalog, th
 from collections import defaultdict
 from collections.abc import Sequence
 
-from actors.catalog.store import Entry, Kind
-from actors.catalog.submission_rules import Decision, LockSet, Place, Snapshot
-from actors.catalog.submission_store import Decide
-from actors.catalog.submission_store import Place as ListPlace
+from actors.catalog.submission_rules import Decision, LockSet, Snapshot
+from actors.catalog.submission_store import Decide, Place
 from actors.catalog.submissions import Submission, SubmissionStatus, SubmissionView
 from actors.values import BatchId
 from storage.connection.pool import Connection, Store
 from storage.postgres.catalog import SQL as CATALOG
+from storage.postgres.catalog import read_entries, write_rounds
 from storage.postgres.mail import insert_mails
 from storage.rows.columns import new_and_known, record_of
 from storage.rows.journal import decide_once
@@ -22,8 +21,8 @@ from storage.rows.tables import AUDIT, SUBMISSIONS
 
 SQL = statements("submissions")
 
-NEWEST: ListPlace = (2**63 - 1, "")
-OLDEST: ListPlace = (-1, "")
+NEWEST: Place = (2**63 - 1, "")
+OLDEST: Place = (-1, "")
 
 
 class PostgresSubmissions(Store):
@@ -34,7 +33,7 @@ class PostgresSubmissions(Store):
             self._database, batch_id, lambda connection: _snapshot(connection, locks), decide, _write
         )
 
-    async def submissions(self, tenant_id: str, before: ListPlace | None, limit: int) -> Sequence[Submission]:
+    async def submissions(self, tenant_id: str, before: Place | None, limit: int) -> Sequence[Submission]:
         rows = await self._database.fetch(SQL.of_account, *(before or NEWEST), limit, tenant_id)
         return [record_of(Submission, row) for row in rows]
 
@@ -43,7 +42,7 @@ class PostgresSubmissions(Store):
         return None if row is None else record_of(Submission, row)
 
     async def for_review(
-        self, status: SubmissionStatus | None, after: ListPlace | None, limit: int, *, oldest: bool = False
+        self, status: SubmissionStatus | None, after: Place | None, limit: int, *, oldest: bool = False
     ) -> Sequence[SubmissionView]:
         conditions = Conditions(*(after or (OLDEST if oldest else NEWEST)), limit)
         if status is not None:
@@ -69,24 +68,13 @@ async def _snapshot(connection: Connection, locks: LockSet) -> Snapshot:
         snapshot.pending = {row["tenant_id"]: row["number"] for row in rows}
     for row in await connection.fetch(SQL.lock, list(locks.submission_ids)):
         snapshot.submissions[row["id"]] = record_of(Submission, row)
-    places = {*locks.places, *((each.kind, each.slug) for each in snapshot.submissions.values())}
     if locks.reviews:
-        await connection.fetchval(CATALOG.lock_revision)
-    snapshot.entries = await _entries(connection, places)
+        await connection.execute(CATALOG.lock_revision)
+    entry_ids = {*locks.entry_ids, *(each.entry_id for each in snapshot.submissions.values())}
+    snapshot.catalog = await read_entries(connection, sorted(entry_ids))
     if tenant_ids:
         snapshot.mailed_ms = await connection.fetchval(SQL.lock_mails)
     return snapshot
-
-
-async def _entries(connection: Connection, places: set[Place]) -> dict[Place, str]:
-    kinds, slugs = [kind.value for kind, _ in places], [slug for _, slug in places]
-    rows = await connection.fetch(
-        "select kind, slug, document::text as document from catalog "
-        "where (kind, slug) in (select * from unnest($1::text[], $2::text[]))",
-        kinds,
-        slugs,
-    )
-    return {(Kind(row["kind"]), row["slug"]): row["document"] for row in rows}
 
 
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
@@ -94,15 +82,8 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     new, known = new_and_known(decision.submissions, before.submissions)
     await SUBMISSIONS.insert(connection, new)
     await SUBMISSIONS.update(connection, known)
-    await _save_entries(connection, decision.entries)
+    await write_rounds(connection, decision.rounds, decision.decided_ms)
     await insert_mails(connection, decision.mails)
     if decision.mailed_ms is not None:
         await connection.execute(SQL.mailed, decision.mailed_ms)
     await AUDIT.insert(connection, decision.audits)
-
-
-async def _save_entries(connection: Connection, entries: dict[Place, Entry]) -> None:
-    for (kind, _), entry in sorted(entries.items()):
-        await connection.execute(CATALOG.save, kind.value, [entry.slug], [entry.document.decode()], [entry.added_ms])
-    if entries:
-        await connection.execute(CATALOG.advance)

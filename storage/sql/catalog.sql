@@ -8,10 +8,15 @@ select revision from catalog_revision
 -- Make all statements of this transaction see the same data. Must be its first statement.
 set transaction isolation level repeatable read, read only
 
--- name: load
--- Open a cursor over one kind, in list order.
-select slug, added_ms, convert_to(document::text, 'UTF8') as document
-from catalog where kind = $1 order by added_ms desc, slug
+-- name: horizon
+-- The number up to which removals may have been deleted.
+select number from catalog_forgotten
+
+-- name: changes
+-- Open a cursor over the changes with numbers above $1, in order. The entry is null for a removed one.
+select changes.kind, changes.slug, number, change, at_ms, added_ms, convert_to(catalog.document::text, 'UTF8') as document
+from catalog_changes as changes left join catalog on catalog.kind = changes.kind and catalog.slug = changes.slug
+where number > $1 order by number
 
 -- name: load_words
 -- Open a cursor over the words of one kind, in order.
@@ -79,6 +84,19 @@ set local lock_timeout = '540s'; set local statement_timeout = '600s'
 -- Allow one import at a time.
 select revision from catalog_revision for update
 
+-- name: at
+-- The time of the changes that this transaction makes, for the triggers that write them down.
+select set_config('catalog.now_ms', $1::bigint::text, true)
+
+-- name: entries
+-- These entries, removed ones too, with the time of their newest change.
+select changes.kind, changes.slug, at_ms, catalog.slug is null as removed,
+    coalesce(added_ms, (changes.document ->> 'addedAt')::bigint) as added_ms,
+    convert_to(coalesce(catalog.document, changes.document)::text, 'UTF8') as document
+from unnest($1::text[], $2::text[]) as named (kind, slug)
+join catalog_changes as changes on changes.kind = named.kind and changes.slug = named.slug
+left join catalog on catalog.kind = changes.kind and catalog.slug = changes.slug
+
 -- name: compare
 -- The number of entries that a chunk adds and changes.
 select count(*) filter (where kept.slug is null) as added,
@@ -97,6 +115,10 @@ where not exists (
 )
 order by slug
 on conflict (kind, slug) do update set added_ms = excluded.added_ms, document = excluded.document
+
+-- name: remove
+-- Delete these entries of a kind.
+delete from catalog where kind = $1 and slug = any ($2::text[])
 
 -- name: count_absent
 -- The number of entries of a kind that are not among these.

@@ -117,9 +117,10 @@ async def test_an_entry_has_the_fields_of_the_specification(world: World) -> Non
         "sourceUrl": "https://example.com/case-04",
         "addedAt": NOON_MS - HOUR_MS,
         "guide": GUIDE,
+        "updatedAt": NOON_MS,
     }
     bot = (await world.client.get(f"{BOT_LIST}/bot-01")).json
-    fields = {"slug", "name", "category", "who", "handle", "job", "templateUrl", "addedAt"}
+    fields = {"slug", "name", "category", "who", "handle", "job", "templateUrl", "addedAt", "updatedAt"}
     assert bot.keys() == fields
 
 

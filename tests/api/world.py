@@ -37,7 +37,7 @@ from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
 from service.running.assembly import Ports, assemble
 from service.running.server_secret import Secrets
-from service.schemas.catalog import Bot, UseCase, document_of
+from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
 from service.web.app import build_app
 from service.web.pages.table import PAGES
 from service.web.routing import Routing
@@ -290,7 +290,7 @@ class World:
     async def add(self, slug: str, added_ms: int | None = None, **fields: Any) -> None:
         """Import a use case, by default the newest, and refresh the node."""
         entry = usecase(slug, self.now_ms if added_ms is None else added_ms, **fields)
-        await self.catalog_store.replace(Import({Kind.USECASES: [entry]}))
+        await self.catalog_store.replace(Import({Kind.USECASES: [entry]}, self.now_ms))
         await self.settled()
 
 
@@ -340,9 +340,9 @@ async def open_world(
     clock, entropy = clock or HandClock(NOON_MS), SeededEntropy(number)
     # Heartbeats have their own tables, so a simulated failure affects only the tested request.
     memory = Memory() if memory is None else memory
-    catalog_memory, node_memory, postbox = Memory(), Memory(), Postbox()
+    catalog_memory, node_memory, postbox = Memory(audits=memory.audits), Memory(), Postbox()
     catalog_store, sponsorship_store = MemoryCatalog(catalog_memory), Rows(memory)
-    await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}))
+    await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}, clock.now_ms()))
 
     async def ping() -> None:
         await memory.before()
@@ -356,7 +356,7 @@ async def open_world(
         devices=MemoryDevices(memory),
         outbox=MemoryOutbox(memory),
         catalog=catalog_store,
-        submissions=MemorySubmissions(memory, catalog_store),
+        submissions=MemorySubmissions(memory, catalog_memory),
         sponsorship=sponsorship_store,
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
@@ -402,13 +402,13 @@ async def open_world(
 def usecase(slug: str, added_ms: int, **fields: Any) -> Entry:
     """A use case as stored."""
     shown = {"title": f"The case of {slug}", "who": "A person", "handle": "@person", "roi": "2 hours a week"} | fields
-    entry = UseCase(slug=slug, addedAt=added_ms, sourceUrl=f"https://example.com/{slug}", **shown)
+    entry = UseCaseEntry(slug=slug, addedAt=added_ms, sourceUrl=f"https://example.com/{slug}", **shown)
     return Entry(slug, added_ms, document_of(entry))
 
 
 def bot(slug: str, added_ms: int) -> Entry:
     """A bot template as stored."""
-    entry = Bot(
+    entry = BotEntry(
         slug=slug,
         name=f"Bot {slug}",
         category="Finance",

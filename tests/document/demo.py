@@ -30,7 +30,7 @@ SITE = {"Origin": "https://www.example.org", "User-Agent": "Mozilla/5.0 (X11; Li
 async def furnished(world: World) -> None:
     """Load the sample catalog and the demo, as the first start of a node does."""
     with SAMPLES.open("rb") as stream:
-        await world.catalog_store.replace(Import(parse(stream).entries, prune=True))
+        await world.catalog_store.replace(Import(parse(stream).entries, world.now_ms, prune=True))
     await replace_demo(MemoryDemo(world.memory), world.clock, world.entropy, Agent("system", "start"), first=True)
     world.services.announce()
     await world.settled()

@@ -9,16 +9,31 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import trio
 
+from actors.catalog.messages import Change, Entry, EntryId, Kind
 from actors.catalog.queries import category_of, is_plain, searchable
-from actors.catalog.store import TOPIC, Counts, Entry, Found, Import, ImportCounts, Kind, Search, Take, TakeWords
+from actors.catalog.state import Changes, Decision, Snapshot
+from actors.catalog.store import (
+    TOPIC,
+    Counts,
+    Decide,
+    Found,
+    Import,
+    ImportCounts,
+    Revision,
+    Search,
+    Stored,
+    TakeChanges,
+    TakeWords,
+)
 from actors.catalog.words import IN_TITLE, MOST_WORDS, Term, is_kept, near_the_best, steps_of, terms_of
-from tests.doubles.tables import Memory
+from actors.values import BatchId
+from tests.doubles.tables import CatalogTables, Memory, MemoryStore, picked
 
 LOAD_ROWS = 500
 
@@ -26,42 +41,50 @@ _WORD = re.compile(r"[^\W_]+")
 _TERM = re.compile(r'(?:(-)\s*)?(?:"([^"]*)"?|([^\s"]+))')
 
 
-@dataclass(slots=True)
-class _Tables:
-    entries: dict[Kind, dict[str, Entry]] = field(default_factory=lambda: {kind: {} for kind in Kind})
-    revision: int = 0
+class MemoryCatalog(MemoryStore):
+    """Entries, their changes and their revision."""
 
-
-class MemoryCatalog:
-    """Entries and their revision. Nodes that share a database share one instance."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self._tables = _Tables()
+    @property
+    def _tables(self) -> CatalogTables:
+        return self._memory.catalog
 
     async def revision(self) -> int:
         await self._memory.before()
         return self._tables.revision
 
-    async def load(self, take: Take, take_words: TakeWords | None = None) -> int:
+    async def changes(self, after: int, take: TakeChanges, take_words: TakeWords | None = None) -> Revision:
         await self._memory.before()
-        revision = self._tables.revision
-        lists = {kind: sorted(entries.values(), key=_place) for kind, entries in self._tables.entries.items()}
-        for kind, entries in lists.items():
-            for start in range(0, len(entries), LOAD_ROWS):
-                take(kind, entries[start : start + LOAD_ROWS])
-                await trio.lowlevel.checkpoint()
-            if take_words is not None:
-                take_words(kind, _counted(tuple(entries)))
+        tables = self._tables
+        changes = sorted((each for each in tables.changes.values() if each.number > after), key=_number)
+        newest = max([after, tables.forgotten, *(each.number for each in changes)])
+        revision = Revision(tables.revision, newest, tables.forgotten)
+        words = {kind: _counted(tuple(tables.of(kind).values())) for kind in Kind} if take_words else {}
+        for start in range(0, len(changes), LOAD_ROWS):
+            take(changes[start : start + LOAD_ROWS])
+            await trio.lowlevel.checkpoint()
+        for kind, counted in words.items():
+            assert take_words is not None
+            take_words(kind, counted)
         await self._memory.after()
         return revision
+
+    async def stored(self, entry_id: EntryId) -> Stored:
+        await self._memory.before()
+        return Stored(self._tables.entries.get(entry_id), self._tables.retired.get(entry_id))
+
+    async def transact(self, batch_id: BatchId, ids: Sequence[EntryId], decide: Decide, now_ms: int) -> Decision:
+        def write(decision: Decision) -> None:
+            write_rounds(self._memory, decision.rounds, now_ms)
+            self._memory.audits.extend(decision.audits)
+
+        return await self._memory.decide_once(batch_id, lambda: read_entries(self._memory, ids), decide, write)
 
     async def search(self, search: Search, *, room: AbstractAsyncContextManager[object], seconds: float) -> Found:
         async with room:
             with trio.fail_after(seconds):
                 await self._memory.before()
         text = searchable(search.q).lower()
-        entries = list(self._tables.entries[search.kind].values())
+        entries = list(self._tables.of(search.kind).values())
         if search.category is not None:
             entries = [entry for entry in entries if category_of(entry.document) == search.category]
         alternatives = list(_alternatives(text))
@@ -80,44 +103,53 @@ class MemoryCatalog:
 
     async def present(self, kind: Kind, slugs: Sequence[str]) -> Set[str]:
         await self._memory.before()
-        return self._tables.entries[kind].keys() & set(slugs)
+        return self._tables.of(kind).keys() & set(slugs)
 
     async def replace(self, batch: Import) -> ImportCounts:
         await self._memory.before()
         total = sum(len(entries) for entries in batch.entries.values())
-        after = {kind: self._replaced(kind, entries, batch) for kind, entries in batch.entries.items()}
-        counts = {kind: self._counts(kind, entries, after[kind]) for kind, entries in batch.entries.items()}
+        changes, counts = Changes(), {}
+        for kind, entries in batch.entries.items():
+            before = self._tables.of(kind)
+            kept = {entry.slug for entry in entries}
+            removed = before.keys() - kept if batch.prune else set()
+            changed = [entry for entry in entries if entry.slug in before and not _same(entry, before[entry.slug])]
+            added = [entry for entry in entries if entry.slug not in before]
+            same = len(entries) - len(added) - len(changed)
+            counts[kind] = Counts(len(added), len(changed), same, len(removed))
+            changes.saved |= {EntryId(kind, entry.slug): entry for entry in (*added, *changed)}
+            changes.removed |= {EntryId(kind, slug) for slug in removed}
         batch.progress(total, total)
+        if any(each.writes for each in counts.values()) and not batch.dry_run:
+            write_rounds(self._memory, [changes], batch.now_ms)
         result = ImportCounts(self._tables.revision, counts)
-        if result.writes and not batch.dry_run:
-            self._tables = _Tables(self._tables.entries | after, self._tables.revision + 1)
-            result = ImportCounts(self._tables.revision, counts)
-            self._memory.announce([TOPIC])
         await self._memory.after()
         return result
 
-    def document(self, place: tuple[Kind, str]) -> str | None:
-        """An entry's document, for the store of submissions."""
-        entry = self._tables.entries[place[0]].get(place[1])
-        return None if entry is None else entry.document.decode()
 
-    def save(self, entries: Mapping[tuple[Kind, str], Entry]) -> None:
-        """Write entries within the transaction of another store."""
-        for (kind, slug), entry in entries.items():
-            self._tables.entries[kind] = self._tables.entries[kind] | {slug: entry}
-        if entries:
-            self._tables.revision += 1
-            self._memory.announce([TOPIC])
+def read_entries(memory: Memory, ids: Sequence[EntryId]) -> Snapshot:
+    """These entries, removed ones too."""
+    return Snapshot(picked(memory.catalog.entries, ids), picked(memory.catalog.retired, ids))
 
-    def _replaced(self, kind: Kind, entries: Sequence[Entry], batch: Import) -> dict[str, Entry]:
-        base = {} if batch.prune else self._tables.entries[kind]
-        return base | {entry.slug: entry for entry in entries}
 
-    def _counts(self, kind: Kind, entries: Sequence[Entry], after: dict[str, Entry]) -> Counts:
-        before = self._tables.entries[kind]
-        added = sum(entry.slug not in before for entry in entries)
-        unchanged = sum(entry == before.get(entry.slug) for entry in entries)
-        return Counts(added, len(entries) - added - unchanged, unchanged, len(before.keys() - after.keys()))
+def write_rounds(memory: Memory, rounds: Sequence[Changes], now_ms: int) -> None:
+    """Write changes at `now_ms`, and announce them if there are any."""
+    for changes in rounds:
+        for entry_id, entry in sorted(changes.saved.items(), key=lambda item: item[0]):
+            memory.catalog.save(entry_id, replace(entry, updated_ms=now_ms))
+        for entry_id in sorted(changes.removed):
+            memory.catalog.remove(entry_id, now_ms)
+    if rounds:
+        memory.catalog.revision += 1
+        memory.announce([TOPIC])
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    return one.document == other.document
+
+
+def _number(change: Change) -> int:
+    return change.number
 
 
 def _place(entry: Entry) -> tuple[int, str]:

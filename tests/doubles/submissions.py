@@ -3,28 +3,28 @@
 from collections.abc import Sequence
 from operator import gt, lt
 
-from actors.catalog.submission_rules import Decision, LockSet, Place, Snapshot
-from actors.catalog.submission_store import Decide
-from actors.catalog.submission_store import Place as ListPlace
+from actors.catalog.submission_rules import Decision, LockSet, Snapshot
+from actors.catalog.submission_store import Decide, Place
 from actors.catalog.submissions import Submission, SubmissionStatus, SubmissionView
 from actors.shared.code_mails import mailbox_of
 from actors.values import BatchId
 from tests.doubles.announcements import tell
-from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.catalog import read_entries, write_rounds
 from tests.doubles.tables import Memory, MemoryStore, picked
 
 
 class MemorySubmissions(MemoryStore):
     """Submissions, and the catalog that they are about."""
 
-    def __init__(self, memory: Memory, catalog: MemoryCatalog) -> None:
+    def __init__(self, memory: Memory, catalog: Memory | None = None) -> None:
+        """`catalog` has the tables of the catalog, if they are not in `memory`."""
         super().__init__(memory)
-        self._catalog = catalog
+        self._catalog = catalog or memory
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         return await self._memory.decide_once(batch_id, lambda: self._snapshot(locks), decide, self._write)
 
-    async def submissions(self, tenant_id: str, before: ListPlace | None, limit: int) -> Sequence[Submission]:
+    async def submissions(self, tenant_id: str, before: Place | None, limit: int) -> Sequence[Submission]:
         await self._memory.before()
         own = (row for row in self._memory.submissions.values() if row.tenant_id == tenant_id)
         return [row for row in sorted(own, key=_place, reverse=True) if before is None or _place(row) < before][:limit]
@@ -35,7 +35,7 @@ class MemorySubmissions(MemoryStore):
         return row if row is not None and row.tenant_id == tenant_id else None
 
     async def for_review(
-        self, status: SubmissionStatus | None, after: ListPlace | None, limit: int, *, oldest: bool = False
+        self, status: SubmissionStatus | None, after: Place | None, limit: int, *, oldest: bool = False
     ) -> Sequence[SubmissionView]:
         await self._memory.before()
         emails = {row.tenant_id: row.email for row in self._memory.accounts.values()}
@@ -43,21 +43,24 @@ class MemorySubmissions(MemoryStore):
         rows = [row for row in self._memory.submissions.values() if status in (None, row.status)]
         rows = [row for row in rows if after is None or follows(_place(row), after)]
         return [
-            SubmissionView(row, self._catalog.document((row.kind, row.slug)), emails.get(row.tenant_id))
+            SubmissionView(row, self._current(row), emails.get(row.tenant_id))
             for row in sorted(rows, key=_place, reverse=not oldest)[:limit]
         ]
 
     # Rows.
 
+    def _current(self, row: Submission) -> str | None:
+        entry = self._catalog.catalog.entries.get(row.entry_id)
+        return None if entry is None else entry.document.decode()
+
     def _snapshot(self, locks: LockSet) -> Snapshot:
         tables = self._memory
         submissions = picked(tables.submissions, locks.submission_ids)
-        places: set[Place] = {*locks.places, *((row.kind, row.slug) for row in submissions.values())}
-        documents = {place: self._catalog.document(place) for place in places}
+        entry_ids = {*locks.entry_ids, *(row.entry_id for row in submissions.values())}
         waiting = [row.tenant_id for row in tables.submissions.values() if row.waits]
         return Snapshot(
             submissions,
-            {place: document for place, document in documents.items() if document is not None},
+            read_entries(self._catalog, sorted(entry_ids)),
             {tenant_id: waiting.count(tenant_id) for tenant_id in waiting},
             {tenant_id: self._siblings(tenant_id, {*locks.tenant_ids, *waiting}) for tenant_id in locks.tenant_ids},
             tables.submissions_mailed_ms,
@@ -73,12 +76,12 @@ class MemorySubmissions(MemoryStore):
     def _write(self, decision: Decision) -> None:
         tables = self._memory
         tables.submissions.update(decision.submissions)
-        self._catalog.save(decision.entries)
+        write_rounds(self._catalog, decision.rounds, decision.decided_ms)
         tell(tables, decision.mails)
         if decision.mailed_ms is not None:
             tables.submissions_mailed_ms = decision.mailed_ms
         tables.audits.extend(decision.audits)
 
 
-def _place(row: Submission) -> ListPlace:
+def _place(row: Submission) -> Place:
     return row.created_ms, row.id

@@ -7,7 +7,9 @@ from tests.growth.node import Statistics
 BOUNDED: Mapping[str, str] = {
     "administrators": "people whom administrators appoint",
     "bots": "imported, and kept in memory",
-    "catalog": "imported, and kept in memory",
+    "catalog": "imported or edited by administrators, and kept in memory",
+    "catalog_changes": "a row for an entry that exists or was removed in the last year, and kept in memory",
+    "catalog_forgotten": "one row",
     "catalog_revision": "one row",
     "catalog_vocabulary": "imported, and kept in memory",
     "delivery_days": "empty",

@@ -16,7 +16,8 @@ from actors.accounts.state import AccountRules
 from actors.accounts.sweeper import EraserLimits
 from actors.bookings.records import BookingView, Content, PaymentState, Side, Slot
 from actors.bookings.transitions import CampaignMove
-from actors.catalog.store import Kind as EntryKind
+from actors.catalog.messages import EntryId
+from actors.catalog.messages import Kind as EntryKind
 from actors.catalog.submissions import SubmissionSaved, SubmissionStatus
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.devices.actor import StartedLogin
@@ -71,6 +72,7 @@ RULES = RetentionRules(
     audit_days=10,
     sessions_days=7,
     webhook_deliveries_days=7,
+    retired_entries_days=7,
     payment_reports_days=7,
     submissions_days=7,
 )
@@ -107,8 +109,8 @@ def stores_in(below: Memory | Database) -> Stores:
     one = stores_in_memory(below) if isinstance(below, Memory) else stores_over(below)
     shared = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "below"}
     if isinstance(below, Memory):
-        catalog = MemoryCatalog(below)
-        shared |= {"outbox": MemoryOutbox(below), "catalog": catalog, "submissions": MemorySubmissions(below, catalog)}
+        shared |= {"outbox": MemoryOutbox(below), "catalog": MemoryCatalog(below)}
+        shared |= {"submissions": MemorySubmissions(below)}
         shared |= {"sites": MemorySites(below), "nodes": MemoryNodes(below)}
         return Stores(database=MemoryDatabase(trio.lowlevel.checkpoint), announcements=Unheard(), **shared)
     shared |= {"outbox": PostgresOutbox(below), "catalog": PostgresCatalog(below)}
@@ -329,7 +331,9 @@ class Year:
         """Propose a bot template for the catalog. Returns the id of the submission."""
         agent, submissions = Agent("session", "ses_of_author", email), self.node.services.submissions
         entry = '{"slug":"sorter","name":"Sorter","addedAt":0}'
-        made = await submissions.propose(self._tenants[email], EntryKind.BOTS, "sorter", "Sorter", entry, agent)
+        made = await submissions.propose(
+            self._tenants[email], EntryId(EntryKind.BOTS, "sorter"), "Sorter", entry, agent
+        )
         assert isinstance(made, SubmissionSaved), made
         return made.submission.id
 

@@ -9,9 +9,10 @@ from pydantic import BaseModel
 
 from actors.catalog.store import Kind, Search
 from service.seed.samples import load_samples
-from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
+from tests.fakes import HandClock
+from tests.snapshots.entries import loaded_from
 
 FILE = Path(__file__).parent / "questions.toml"
 LEAST, FIRST = 36, 5
@@ -35,9 +36,8 @@ def questions() -> Sequence[Question]:
 
 async def test_at_least_36_of_40_plain_questions_find_a_fitting_entry_among_the_first_five(database: Database) -> None:
     store = PostgresCatalog(database)
-    await load_samples(store)
-    builder = SnapshotBuilder(CatalogSnapshot())
-    snapshot = builder.finished(await store.load(builder.take, builder.take_words))
+    await load_samples(store, HandClock(0))
+    snapshot = await loaded_from(store)
     asked, missed = questions(), []
     assert len(asked) == 40
     for question in asked:

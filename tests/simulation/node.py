@@ -131,7 +131,7 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         devices=parts.device_store(link),
         outbox=parts.outbox(link),
         catalog=MemoryCatalog(Memory()),
-        submissions=MemorySubmissions(Memory(), MemoryCatalog(Memory())),
+        submissions=MemorySubmissions(Memory()),
         sponsorship=parts.sponsorship(link),
         ledger=parts.ledger_store(link),
         events=divided or events,

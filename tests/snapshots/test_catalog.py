@@ -6,18 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.catalog.store import Entry, Kind
-from service.snapshots.catalog_entries import CatalogSnapshot, Page, Position, SnapshotBuilder
+from service.snapshots.catalog_entries import CatalogSnapshot, Page, Position
 from service.snapshots.categories import Categories, categories_body
 from tests.snapshots.entries import bot, guide_fields, usecase
+from tests.snapshots.entries import snapshot_of as snapshot_of_kind
 
 SLUGS = st.from_regex(r"[a-z0-9]{1,3}(-[a-z0-9]{1,2})?", fullmatch=True)
 TIMES = st.dictionaries(SLUGS, st.integers(0, 5), max_size=30)
 
 
 def snapshot_of(*entries: Entry, revision: int = 1, previous: CatalogSnapshot | None = None) -> CatalogSnapshot:
-    builder = SnapshotBuilder(previous or CatalogSnapshot())
-    builder.take(Kind.BOTS, sorted(entries, key=lambda entry: (-entry.added_ms, entry.slug)))
-    return builder.finished(revision)
+    return snapshot_of_kind(Kind.BOTS, entries, previous, revision)
 
 
 def from_times(times: dict[str, int]) -> CatalogSnapshot:
@@ -178,20 +177,16 @@ def test_a_category_is_found_by_its_name_or_in_another_case() -> None:
 
 
 def test_categories_are_listed_by_name_with_the_numbers_of_both_kinds() -> None:
-    builder = SnapshotBuilder(CatalogSnapshot())
-    builder.take(Kind.BOTS, [bot("a", category="b"), bot("b", category="A"), bot("c")])
-    builder.take(Kind.USECASES, [usecase("u", guide=guide_fields(category="b")), usecase("v")])
-    snapshot = builder.finished(1)
+    bots = snapshot_of(bot("a", category="b"), bot("b", category="A"), bot("c"))
+    usecases = usecase("u", guide=guide_fields(category="b")), usecase("v")
+    snapshot = snapshot_of_kind(Kind.USECASES, usecases, bots, revision=2)
     expected = [{"name": "A", "useCases": 0, "bots": 1}, {"name": "b", "useCases": 1, "bots": 1}]
     assert json.loads(snapshot.categories.body) == {"data": expected}
     assert json.loads(CatalogSnapshot().categories.body) == {"data": []}
 
 
 def test_of_many_categories_those_with_most_entries_are_listed() -> None:
-    one, other = Categories(), Categories()
-    for number in range(1_200):
-        for _ in range(1 + number % 2):
-            one.add(f"category {number}")
-    listed = json.loads(categories_body(one, other))["data"]
+    members = [(f"category {number}", b"%d" % key) for number in range(1_200) for key in range(1 + number % 2)]
+    listed = json.loads(categories_body(Categories().edited([], members), Categories()))["data"]
     assert len(listed) == 1_000
     assert sum(each["useCases"] == 2 for each in listed) == 600

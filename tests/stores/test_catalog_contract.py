@@ -1,5 +1,6 @@
 """The contract of the catalog store, over Postgres and in memory: importing, loading and searching."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cache
@@ -8,13 +9,13 @@ from typing import Any
 import pytest
 import trio
 
-from actors.catalog.store import CatalogStore, Counts, Entry, Import, Kind, Search
+from actors.catalog.store import CatalogStore, Change, Counts, Entry, Import, Kind, Search
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 from tests.doubles.catalog import MemoryCatalog
 from tests.doubles.tables import Memory
 from tests.fakes import together
-from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, usecase
+from tests.snapshots.entries import IMPORTED_MS, bot, guide_fields, of_bots, of_usecases, usecase
 from tests.stores.conftest import Stores, beside
 
 MANY = 2_500
@@ -29,22 +30,38 @@ def store(stores: Stores) -> CatalogStore:
 
 @dataclass(slots=True)
 class Loaded:
-    """The entries that a load handed over."""
+    """The changes that a load handed over."""
 
-    entries: dict[Kind, list[Entry]] = field(default_factory=lambda: {kind: [] for kind in Kind})
+    changes: list[Change] = field(default_factory=list)
     largest: int = 0
 
-    def take(self, kind: Kind, entries: Any) -> None:
-        self.entries[kind] += entries
-        self.largest = max(self.largest, len(entries))
+    def take(self, changes: Sequence[Change]) -> None:
+        self.changes += changes
+        self.largest = max(self.largest, len(changes))
+
+    @property
+    def entries(self) -> dict[Kind, list[Entry]]:
+        """The entries as they were imported, in the order of their lists."""
+        found: dict[Kind, list[Entry]] = {kind: [] for kind in Kind}
+        for change in self.changes:
+            if change.document is not None:
+                document = change.document.removesuffix(b',"updatedAt":%d}' % change.at_ms) + b"}"
+                found[change.id.kind].append(Entry(change.slug, change.added_ms, document))
+        return {
+            kind: sorted(entries, key=lambda entry: (-entry.added_ms, entry.slug)) for kind, entries in found.items()
+        }
 
     def slugs(self, kind: Kind) -> list[str]:
         return [entry.slug for entry in self.entries[kind]]
 
 
-async def loaded(store: CatalogStore) -> Loaded:
+async def loaded(store: CatalogStore, after: int = 0) -> Loaded:
     result = Loaded()
-    assert await store.load(result.take) == await store.revision()
+    revision = await store.changes(after, result.take)
+    assert revision.number == await store.revision()
+    numbers = [change.number for change in result.changes]
+    assert numbers == sorted(set(numbers))
+    assert all(number > after for number in numbers)
     return result
 
 
@@ -63,7 +80,7 @@ async def test_a_new_store_is_empty_and_at_revision_zero(store: CatalogStore) ->
 
 async def test_imported_entries_are_loaded_byte_by_byte(store: CatalogStore) -> None:
     entries = [usecase("a", guide=guide_fields()), usecase("b", title='“Ü” 🙂 \\ "quoted" & <b>', addedAt=2**53)]
-    await store.replace(Import({Kind.USECASES: entries, Kind.BOTS: [bot("a")]}))
+    await store.replace(Import({Kind.USECASES: entries, Kind.BOTS: [bot("a")]}, IMPORTED_MS))
     result = await loaded(store)
     assert result.entries == {Kind.USECASES: entries[::-1], Kind.BOTS: [bot("a")]}
     assert all(type(entry.document) is bytes for entry in entries)
@@ -113,7 +130,7 @@ async def test_without_pruning_absent_entries_stay(store: CatalogStore) -> None:
 
 
 async def test_pruning_removes_what_is_absent_of_the_kinds_that_are_named(store: CatalogStore) -> None:
-    await store.replace(Import({Kind.BOTS: [bot("a"), bot("b")], Kind.USECASES: [usecase("u")]}))
+    await store.replace(Import({Kind.BOTS: [bot("a"), bot("b")], Kind.USECASES: [usecase("u")]}, IMPORTED_MS))
     counts = await store.replace(of_bots(bot("b"), prune=True))
     assert counts.by_kind == {Kind.BOTS: Counts(unchanged=1, removed=1)}
     assert (await loaded(store)).slugs(Kind.BOTS) == ["b"]
@@ -150,13 +167,15 @@ async def test_imports_at_the_same_time_happen_one_after_the_other(store: Catalo
 
 async def test_a_load_during_imports_is_of_one_revision(store: CatalogStore) -> None:
     pairs = [
-        Import({Kind.BOTS: many(job=f"Job {number}."), Kind.USECASES: [usecase("u", roi=f"Job {number}.")]})
+        Import(
+            {Kind.BOTS: many(job=f"Job {number}."), Kind.USECASES: [usecase("u", roi=f"Job {number}.")]}, IMPORTED_MS
+        )
         for number in range(4)
     ]
     await store.replace(pairs[0])
     results = [Loaded() for _ in range(6)]
     imports = [lambda pair=pair: store.replace(pair) for pair in pairs[1:]]
-    loads = [lambda result=result: store.load(result.take) for result in results]
+    loads = [lambda result=result: store.changes(0, result.take) for result in results]
     outcomes = await together(*imports, *loads)
     assert not [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     for result in results:
@@ -166,7 +185,7 @@ async def test_a_load_during_imports_is_of_one_revision(store: CatalogStore) -> 
 
 
 async def test_present_tells_which_slugs_exist(store: CatalogStore) -> None:
-    await store.replace(Import({Kind.BOTS: [bot("a"), bot("b")], Kind.USECASES: [usecase("c")]}))
+    await store.replace(Import({Kind.BOTS: [bot("a"), bot("b")], Kind.USECASES: [usecase("c")]}, IMPORTED_MS))
     assert await store.present(Kind.BOTS, ["a", "c", "x"]) == {"a"}
     assert await store.present(Kind.BOTS, []) == set()
 
@@ -280,7 +299,7 @@ async def test_one_hyphen_excludes_and_more_of_them_are_a_dash(store: CatalogSto
 
 
 async def test_kinds_are_searched_apart(store: CatalogStore) -> None:
-    await store.replace(Import({Kind.BOTS: LIBRARY, Kind.USECASES: [usecase("u", title="Fence")]}))
+    await store.replace(Import({Kind.BOTS: LIBRARY, Kind.USECASES: [usecase("u", title="Fence")]}, IMPORTED_MS))
     assert await searched(store, "fence", kind=Kind.USECASES) == ["u"]
 
 

@@ -54,6 +54,8 @@ insert into payment_events select 'evt_' || n, 'bok_' || n, n from generate_seri
 insert into payment_reports select 'dp_' || n, 'pay_' || n, 'disputed', n from generate_series(1, 8000) as n;
 insert into account_deletions (tenant_id, email, requested_ms, sent_ms)
 select 'gone_' || n, n || '@example.com', 1, n from generate_series(1, 8000) as n;
+insert into catalog_changes (kind, slug, change, at_ms, document)
+select 'bots', 'bot-' || n, 'removed', n, '{}' from generate_series(1, 8000) as n;
 insert into webhooks (id, tenant_id, url, host, events, created_ms, status)
 select 'whk_' || n, 'ten_1', 'https://' || n, '', '{booking.paid}', 1, 'disabled' from generate_series(1, 2000) as n;
 insert into webhook_deliveries (id, webhook_id, event_id, subject_id, type, body, created_ms, status, done_ms)
@@ -92,7 +94,8 @@ async def test_pruning_reads_no_table_as_a_whole(database: Database) -> None:
 
     for name, (plan, gone) in (await database.transact(work, seconds=20.0)).items():
         assert gone == 500, name
-        assert "Seq Scan" not in plan, name
+        # The revision and the horizon of the catalog are one row each.
+        assert not re.search("Seq Scan on (?!catalog_(revision|forgotten) )", plan), (name, plan)
 
 
 async def test_a_deletion_finds_the_rows_that_refer_to_it_by_an_index(database: Database) -> None:

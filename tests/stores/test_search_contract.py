@@ -6,13 +6,12 @@ import pytest
 
 from actors.catalog.store import CatalogStore, Entry, Found, Import, Kind, Search
 from actors.catalog.words import Vocabulary
-from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from storage.connection.error_translation import OutOfTime
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.catalog_search import search_catalog
 from tests.doubles.catalog import MemoryCatalog
-from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, usecase
+from tests.snapshots.entries import IMPORTED_MS, bot, guide_fields, loaded_from, of_bots, of_usecases, usecase
 from tests.stores.conftest import Stores, beside
 
 BOUND_SECONDS = 30.0
@@ -35,8 +34,7 @@ async def find(
     store: CatalogStore, q: str, *, category: str | None = None, kind: Kind = Kind.BOTS, limit: int = 20
 ) -> Found:
     """Search with the vocabulary of the newest snapshot."""
-    builder = SnapshotBuilder(CatalogSnapshot())
-    snapshot = builder.finished(await store.load(builder.take, builder.take_words))
+    snapshot = await loaded_from(store)
     search = Search(kind, q, limit, category, snapshot.lists[kind].words)
     return await store.search(search, room=nullcontext(), seconds=BOUND_SECONDS)
 
@@ -116,7 +114,7 @@ async def test_no_more_than_limit_are_found(store: CatalogStore) -> None:
 
 
 async def test_kinds_have_their_own_words(store: CatalogStore) -> None:
-    await store.replace(Import({Kind.BOTS: LIBRARY, Kind.USECASES: [usecase("u", title="An invitation")]}))
+    await store.replace(Import({Kind.BOTS: LIBRARY, Kind.USECASES: [usecase("u", title="An invitation")]}, IMPORTED_MS))
     assert await find(store, "invitaton", kind=Kind.USECASES) == Found(("u",), relaxed=True)
     assert (await find(store, "invitaton")).slugs == ()
 
@@ -133,7 +131,7 @@ async def test_words_are_loaded_in_order_with_their_numbers_of_entries(store: Ca
     entries = (bot("a", name="Okapi okapi"), bot("b", name="Okapi"), bot("c", who="Zoë of 12 x1"))
     words: dict[Kind, list[tuple[str, int]]] = {kind: [] for kind in Kind}
     await store.replace(of_bots(*entries))
-    await store.load(lambda kind, entries: None, lambda kind, more: words[kind].extend(more))
+    await store.changes(0, lambda changes: None, lambda kind, more: words[kind].extend(more))
     assert words[Kind.USECASES] == []
     assert words[Kind.BOTS] == sorted(words[Kind.BOTS])
     counts = dict(words[Kind.BOTS])

@@ -10,13 +10,12 @@ from contextlib import nullcontext
 
 from actors.catalog.store import CatalogStore, Import, Kind, Search
 from service.snapshots.catalog import SEARCH_CHARACTERS
-from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 from tests.doubles.catalog import MemoryCatalog
 from tests.doubles.tables import Memory
 from tests.slow import shortened
-from tests.snapshots.entries import bot, guide_fields, usecase
+from tests.snapshots.entries import IMPORTED_MS, bot, guide_fields, loaded_from, usecase
 
 SEARCHES = int(os.environ.get("CATALOG_TEST_SEARCHES") or shortened(3_000))
 BOUND_SECONDS = 30.0
@@ -121,9 +120,8 @@ class Writer:
 async def _searched(store: CatalogStore, seed: int, count: int) -> list[str]:
     """The queries that fail, with their errors."""
     named = bot("a", name="Fence", category="Fences"), bot("b", name="It's fenced at x_y/e.x, a-b & 1e9")
-    await store.replace(Import({Kind.BOTS: named, Kind.USECASES: [usecase("u", guide=guide_fields())]}))
-    builder = SnapshotBuilder(CatalogSnapshot())
-    snapshot = builder.finished(await store.load(builder.take, builder.take_words))
+    await store.replace(Import({Kind.BOTS: named, Kind.USECASES: [usecase("u", guide=guide_fields())]}, IMPORTED_MS))
+    snapshot = await loaded_from(store)
     writer, failures, relaxed = Writer(seed), [], 0
     for number in range(count):
         q = writer.query()

@@ -10,7 +10,7 @@ import pytest
 
 from actors.catalog.store import Entry, Import, Kind
 from actors.clock import MINUTE_MS
-from service.schemas.catalog import Bot, document_of
+from service.schemas.catalog import BotEntry, document_of
 from service.schemas.fields import NEWEST_MS
 from service.web.pages.public.catalog import in_turn
 from tests.api.asgi import Response
@@ -204,7 +204,7 @@ async def test_lists_and_entries_are_there_without_the_database_and_a_search_say
 
 
 async def test_an_empty_catalog_says_that_it_is_empty(world: World) -> None:
-    await world.catalog_store.replace(Import({Kind.USECASES: [], Kind.BOTS: []}, prune=True))
+    await world.catalog_store.replace(Import({Kind.USECASES: [], Kind.BOTS: []}, world.now_ms, prune=True))
     await world.pass_seconds(2)
     home, usecases = await look(world, "/"), await look(world, "/usecases")
     assert "The catalog is empty" in home.text
@@ -316,8 +316,10 @@ async def test_a_long_word_and_a_far_day_break_nothing(world: World) -> None:
 
 
 async def _add_bot(world: World, slug: str, **fields: Any) -> None:
-    entry = Bot(slug=slug, templateUrl=f"https://example.com/{slug}", addedAt=world.now_ms + 1, **fields)
-    await world.catalog_store.replace(Import({Kind.BOTS: [Entry(slug, world.now_ms + 1, document_of(entry))]}))
+    entry = BotEntry(slug=slug, templateUrl=f"https://example.com/{slug}", addedAt=world.now_ms + 1, **fields)
+    await world.catalog_store.replace(
+        Import({Kind.BOTS: [Entry(slug, world.now_ms + 1, document_of(entry))]}, world.now_ms)
+    )
     await world.settled()
 
 

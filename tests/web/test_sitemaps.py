@@ -1,7 +1,6 @@
 """The sitemap: its form, its parts, and that it names every public page once."""
 
 import re
-from collections.abc import Iterable
 from xml.etree import ElementTree
 
 import pytest
@@ -10,10 +9,11 @@ from actors.catalog.store import Entry, Kind
 from actors.clock import DAY_MS
 from service.api.operations import OPERATIONS
 from service.schemas.fields import NEWEST_MS
-from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
+from service.snapshots.catalog_entries import CatalogSnapshot
 from service.web.discovery.sitemaps import NAMESPACE, PART_URLS, Sitemaps
 from tests.api.conformity import BASE_URL
 from tests.api.world import NOON_MS, World
+from tests.snapshots.entries import snapshot_of
 from tests.web.markup import card_of
 from tests.web.visitors import Visitor
 
@@ -64,12 +64,6 @@ def rows_of(body: bytes, kind: str) -> list[tuple[str, str | None]]:
         rows.append((loc, day))
     assert len(dict(rows)) == len(rows)
     return rows
-
-
-def snapshot_of(usecases: Iterable[Entry]) -> CatalogSnapshot:
-    builder = SnapshotBuilder(CatalogSnapshot())
-    builder.take(Kind.USECASES, sorted(usecases, key=lambda entry: (-entry.added_ms, entry.slug)))
-    return builder.finished(1)
 
 
 def entry(number: int) -> Entry:
@@ -143,8 +137,8 @@ async def test_parts_count_as_pages_for_the_limit_of_an_address(world: World) ->
 
 @pytest.mark.parametrize("total", [0, 1, PART_URLS, PART_URLS + 1])
 def test_parts_hold_all_entries_and_a_new_entry_changes_the_last_one_alone(total: int) -> None:
-    before = snapshot_of(map(entry, range(total)))
-    after = snapshot_of(map(entry, range(total + 1)))
+    before = snapshot_of(Kind.USECASES, map(entry, range(total)))
+    after = snapshot_of(Kind.USECASES, map(entry, range(total + 1)))
     names = [name for name, _ in _parts(before)]
     assert len(names) == -(-total // PART_URLS)
     rows = [row for name in names for row in rows_of(answered(before, name)[0], "url")]
@@ -172,7 +166,7 @@ def _parts(snapshot: CatalogSnapshot) -> list[tuple[str, str]]:
 
 
 def test_a_day_beyond_the_calendar_is_left_out() -> None:
-    snapshot = snapshot_of([Entry("far", NEWEST_MS, b"{}"), Entry("first", 0, b"{}")])
+    snapshot = snapshot_of(Kind.USECASES, [Entry("far", NEWEST_MS, b"{}"), Entry("first", 0, b"{}")])
     assert rows_of(answered(snapshot, "usecases-1")[0], "url") == [
         (f"{BASE_URL}/usecases/far", None),
         (f"{BASE_URL}/usecases/first", "1970-01-01"),

@@ -36,7 +36,7 @@ def pending(seen: Seen) -> list[dict[str, str]]:
 def test_what_was_typed_is_the_entry_and_the_reverse() -> None:
     value = {"amount": "400", "label": "a month", "basis": "A guess", "kind": "reported"}
     guide = guide_fields() | {"platforms": ["Mail", "Sheets"], "botSlugs": ["a", "b"], "value": value}
-    case = {"slug": "one", "title": "One", "who": "W", "handle": "@w", "roi": "R\nS", "guide": guide}
+    case: dict[str, Any] = {"slug": "one", "title": "One", "who": "W", "handle": "@w", "roi": "R\nS", "guide": guide}
     case |= {"sourceUrl": "https://example.com/", "addedAt": 7}
     for kind, entry in ((Kind.USECASES, case), (Kind.BOTS, bot()["entry"] | {"addedAt": 7})):
         typed = typed_of(kind, entry)

@@ -3,7 +3,7 @@
 from functools import partial
 
 from actors.bookings.store import Before
-from actors.catalog.store import Kind
+from actors.catalog.messages import EntryId, Kind
 from actors.catalog.submission_rules import unknown_submission
 from actors.catalog.submissions import SubmissionSaved, SubmissionStatus
 from actors.values import Code, Refused, Scope, invalid_field
@@ -11,7 +11,7 @@ from service.api.context import Services
 from service.api.messages import Answer, respond
 from service.api.operation import Call, account_operation, admin_read, admin_write
 from service.api.operations.responses import list_page, newest_first, with_id
-from service.schemas.catalog import UseCase, document_of
+from service.schemas.catalog import MODELS, UseCaseBody, document_of
 from service.schemas.lists import SponsorshipQuery
 from service.schemas.submissions import (
     Submission,
@@ -30,16 +30,16 @@ BODY_BYTES = 256 * 1024
 
 async def submit(services: Services, call: Call) -> Answer | Refused:
     body: SubmissionBody = call.body
-    entry = body.entry
+    entry, entry_id = body.entry, EntryId(Kind(body.kind), body.slug or body.entry.slug or "")
+    whole = MODELS[entry_id.kind].model_construct(**dict(entry) | {"slug": entry_id.slug, "addedAt": 0})
     try:
-        document = document_of(entry.model_copy(update={"addedAt": 0})).decode()
+        document = document_of(whole).decode()
     except ValueError as error:
         return invalid_field("entry", "too_large", str(error))
     saved = await services.submissions.propose(
         call.caller.owner,
-        Kind(body.kind),
-        entry.slug,
-        entry.title if isinstance(entry, UseCase) else entry.name,
+        entry_id,
+        entry.title if isinstance(entry, UseCaseBody) else entry.name,
         document,
         call.caller.agent,
         edit=body.slug is not None,
@@ -126,7 +126,6 @@ ROWS = (
                 "handle": "@bookkeeper",
                 "job": "Sorts receipts by month and asks about those that it cannot read.",
                 "templateUrl": "https://bots.example.com/receipt-sorter",
-                "addedAt": 1_790_000_000_000,
             },
         },
         codes=(Code.NOT_FOUND, Code.INVALID_STATE, Code.SUBMISSION_LIMIT),

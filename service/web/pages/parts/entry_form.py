@@ -68,11 +68,13 @@ LONGEST_SLUG = 100
 def entry_of(kind: Kind, form: Mapping[str, str], added_ms: int) -> dict[str, Any]:
     """The entry that was typed, which the operation validates. Without a slug, it has that of its name."""
     typed = {name: _typed(form, name) for name in FORMS[kind].fields}
-    entry = {name: value for name, value in typed.items() if "_" not in name and value != ""}
+    entry: dict[str, Any] = {name: value for name, value in typed.items() if "_" not in name and value != ""}
     entry["addedAt"] = added_ms
     if "slug" not in entry:
         entry["slug"] = slug_of(str(entry.get("title") or entry.get("name") or ""))
-    guide = {name.removeprefix("guide_"): value for name, value in typed.items() if name.startswith("guide_")}
+    guide: dict[str, Any] = {
+        name.removeprefix("guide_"): value for name, value in typed.items() if name.startswith("guide_")
+    }
     worth = {name.removeprefix("value_"): value for name, value in typed.items() if name.startswith("value_")}
     if any(value for name, value in worth.items() if name != "kind"):
         guide["value"] = {name: value for name, value in worth.items() if value != ""}
