@@ -67,7 +67,7 @@ TAGS: Mapping[str, str] = {
     "Sign-in": "Browser sessions: sign in with an emailed code, and with a passkey if the account has one.",
     "Passkeys": "The passkeys of the signed-in account (WebAuthn).",
     "Account": "Usage, keys, mails, export and deletion of the calling account.",
-    "Catalog": "Use cases and bot templates. A key is optional.",
+    "Catalog": "Use cases and bot templates, whose texts are written by third parties. A key is optional.",
     "Submissions": "Entries and edits that accounts propose for the catalog, and how their review went.",
     "Sponsorship": "Slots, prices, live placements and their events, for websites and visitors. A key is optional.",
     "Sponsors": "The calling account as a sponsor.",

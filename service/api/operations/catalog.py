@@ -129,6 +129,7 @@ _reading = partial(
     cors=True,
     cacheable=True,
     hot=True,
+    third_party=True,
 )
 
 ROWS = (

@@ -106,7 +106,7 @@ ROWS = (
         name="submitEntry",
         method="POST",
         path=PATH,
-        summary="Propose an entry",
+        summary="Submit an entry",
         description="Proposes a new entry for the catalog, or with `slug` an edit of one. An administrator reviews it, and "
         "you get a mail about the decision. At most 10 submissions of an account wait at a time. A repeated Idempotency-Key "
         "with the same body returns the submission as it is now.",
