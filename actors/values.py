@@ -107,6 +107,8 @@ class Code(StrEnum):
     SUBMISSION_LIMIT = "submission_limit"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     INVALID_STATE = "invalid_state"
+    CURSOR_EXPIRED = "cursor_expired"
+    PRECONDITION_FAILED = "precondition_failed"
     PAYLOAD_TOO_LARGE = "payload_too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     AUTHORIZATION_PENDING = "authorization_pending"

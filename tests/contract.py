@@ -146,6 +146,15 @@ CREDENTIAL = {"id": "AAAA", "rawId": "AAAA", "type": "public-key"}
 CREATED = CREDENTIAL | {"response": {"clientDataJSON": "AAAA", "attestationObject": "AAAA"}}
 SHOWN = CREDENTIAL | {"response": {"clientDataJSON": "AAAA", "authenticatorData": "AAAA", "signature": "AAAA"}}
 
+BOT = {"name": "Helper", "who": "A clerk", "handle": "@clerk", "job": "Helps.", "templateUrl": "https://example.com/t"}
+USECASE = {
+    "title": "Done",
+    "who": "A clerk",
+    "handle": "@clerk",
+    "roi": "An hour",
+    "sourceUrl": "https://example.com/s",
+}
+
 CONTRACT = {
     "mintKey": Row("POST /api/v1/auth/agent", PUBLIC, optional=True, more="429"),
     "startClaim": Row("POST /api/v1/auth/claim", PUBLIC, UNKNOWN_CLAIM, passed="400 invalid_claim", more="409 429"),
@@ -282,6 +291,7 @@ CONTRACT = {
         {"decision": "accept", "seen": "0123456789abcdef"},
         more="409",
     ),
+    "listChanges": Row("GET /api/v1/changes", BOTS, query="cursor limit", cors=True, hot=True, more="410"),
     "getInventory": Row("GET /api/v1/sponsors/inventory", OPTIONAL, query="weekStart", cors=True, hot=True),
     "getCalendar": Row("GET /api/v1/sponsors/calendar", OPTIONAL, query="weekStart weeks"),
     "listPlacements": Row("GET /api/v1/sponsors/placements", OPTIONAL, cors=True, hot=True),
@@ -379,6 +389,26 @@ CONTRACT = {
     ),
     "editSlot": Row("PATCH /api/v1/admin/sponsorships/slots/{id}", admin("admin:write"), {"active": False}),
     "retireSlot": Row("DELETE /api/v1/admin/sponsorships/slots/{id}", admin("admin:write")),
+    "getStoredUseCase": Row("GET /api/v1/admin/catalog/usecases/{slug}", admin("admin:read")),
+    "putUseCase": Row(
+        "PUT /api/v1/admin/catalog/usecases/{slug}",
+        admin("admin:write"),
+        USECASE,
+        passed="200",
+        more="412",
+        arguments={"slug": "made-here"},
+    ),
+    "retireUseCase": Row("DELETE /api/v1/admin/catalog/usecases/{slug}", admin("admin:write"), more="412"),
+    "getStoredBot": Row("GET /api/v1/admin/catalog/bots/{slug}", admin("admin:read")),
+    "putBot": Row(
+        "PUT /api/v1/admin/catalog/bots/{slug}",
+        admin("admin:write"),
+        BOT,
+        passed="200",
+        more="412",
+        arguments={"slug": "made-here"},
+    ),
+    "retireBot": Row("DELETE /api/v1/admin/catalog/bots/{slug}", admin("admin:write"), more="412"),
     "listAllBookings": Row(
         "GET /api/v1/admin/sponsorships/bookings",
         admin("admin:read"),

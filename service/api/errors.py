@@ -54,6 +54,8 @@ TABLE: Mapping[Code, ErrorResponse] = {
     Code.SUBMISSION_LIMIT: ErrorResponse(409),
     Code.IDEMPOTENCY_CONFLICT: ErrorResponse(409),
     Code.INVALID_STATE: ErrorResponse(409),
+    Code.CURSOR_EXPIRED: ErrorResponse(410),
+    Code.PRECONDITION_FAILED: ErrorResponse(412),
     Code.PAYLOAD_TOO_LARGE: ErrorResponse(413),
     Code.UNSUPPORTED_MEDIA_TYPE: ErrorResponse(415),
     Code.AUTHORIZATION_PENDING: ErrorResponse(400),

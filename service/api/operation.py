@@ -73,6 +73,7 @@ class Operation:
     cacheable: bool = False
     hot: bool = False  # the fast path may serve this
     repeatable: bool = False  # can be repeated without end, each time with a row in the audit or a queue
+    conditional: bool = False  # changes only the version that `If-Match` names
     keyed: bool = False  # reads the header `Idempotency-Key`
     while_suspended: bool = False  # the session of a suspended account may call this
     pays: bool = False  # calls the payment processor, so the deadline is longer
@@ -114,6 +115,8 @@ class Operation:
             codes |= {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED, Code.FORBIDDEN}
         if self.reads:
             codes.add(Code.UNSUPPORTED_MEDIA_TYPE)
+        if self.conditional:
+            codes.add(Code.PRECONDITION_FAILED)
         if self.keyed:
             codes.add(Code.IDEMPOTENCY_CONFLICT)
         if self.scopes:

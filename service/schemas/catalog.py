@@ -3,19 +3,22 @@
 Fields have generous bounds for human input; `document_of` limits the whole entry.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
 from actors.catalog.store import Kind
-from service.schemas.fields import Milliseconds, MillisecondsIn, Strict, absent
+from service.schemas.fields import Milliseconds, MillisecondsIn, Strict, absent, optional
 from service.schemas.texts import READABLE, Line, Sentence, Text
 from service.schemas.urls import Url
 
 DOCUMENT_BYTES = 64 * 1024
 
-Slug = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+_SLUG = "[a-z0-9]+(-[a-z0-9]+)*"
+_SLUG_CHARACTERS = 100
+Slug = Annotated[str, Field(min_length=1, max_length=_SLUG_CHARACTERS, pattern=f"^{_SLUG}$")]
 Prompt = Annotated[str, Field(min_length=1, max_length=20_000), READABLE]
 
 
@@ -45,7 +48,8 @@ class Guide(Strict):
 
 
 ADDED = "Epoch milliseconds at which it was added, which order the list. Absent: those of the present entry, or now"
-UPDATED = "Read-only: ignored in a request"
+RETIRED = "Epoch milliseconds at which it was retired; absent if it is served"
+UPDATED = "Epoch milliseconds of the last change of its content. Read-only: ignored in a request"
 
 
 class UseCaseBody(Strict):
@@ -79,19 +83,18 @@ class BotBody(Strict):
 class UseCaseEntry(UseCaseBody):
     """A use case as an import has it and the catalog stores it."""
 
-    slug: Slug
+    slug: Slug = Field(description="Stable identifier")
     addedAt: MillisecondsIn
 
 
 class BotEntry(BotBody):
     """A bot template as an import has it and the catalog stores it."""
 
-    slug: Slug
+    slug: Slug = Field(description="Stable identifier")
     addedAt: MillisecondsIn
 
 
 BODIES: Mapping[Kind, type[UseCaseBody] | type[BotBody]] = {Kind.USECASES: UseCaseBody, Kind.BOTS: BotBody}
-MODELS: Mapping[Kind, type[UseCaseEntry] | type[BotEntry]] = {Kind.USECASES: UseCaseEntry, Kind.BOTS: BotEntry}
 
 
 class UseCase(UseCaseEntry):
@@ -122,6 +125,36 @@ class BotPage(BaseModel):
     nextCursor: str | None = Field(description="For the next page; null on the last one and for a search")
 
 
+class UseCaseAnswer(BaseModel):
+    """A use case as it is stored."""
+
+    useCase: UseCase = Field(description="The use case")
+    retiredAt: Milliseconds | None = optional(RETIRED)
+
+
+class BotAnswer(BaseModel):
+    """A bot template as it is stored."""
+
+    bot: Bot = Field(description="The bot template")
+    retiredAt: Milliseconds | None = optional(RETIRED)
+
+
+class CatalogChange(BaseModel):
+    """The newest change of an entry. A removed entry that comes back is added."""
+
+    kind: Literal["usecases", "bots"] = Field(description="The list of the entry")
+    slug: str = Field(description="Slug of the entry")
+    change: Literal["added", "updated", "removed"] = Field(description="What happened to it")
+    at: Milliseconds = Field(description="Epoch milliseconds of the change: `updatedAt` of an entry that exists")
+
+
+class ChangePage(BaseModel):
+    """Changes, oldest first. Each entry occurs once, with its newest change."""
+
+    data: list[CatalogChange] = Field(description="Changes of this page, oldest first")
+    nextCursor: str = Field(description="For what comes next: on the last page, for the changes that are still to come")
+
+
 class Category(BaseModel):
     """A category with the number of its use cases and bot templates."""
 
@@ -134,6 +167,10 @@ class CategoryList(BaseModel):
     """The categories by name; at most 1,000, those with most entries."""
 
     data: list[Category] = Field(description="Categories by name")
+
+
+def is_slug(text: str) -> bool:
+    return len(text) <= _SLUG_CHARACTERS and re.fullmatch(_SLUG, text) is not None
 
 
 def document_of(entry: UseCaseEntry | BotEntry) -> bytes:

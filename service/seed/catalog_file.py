@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from pydantic import ValidationError
 
 from actors.catalog.store import Entry, Kind
-from service.schemas.catalog import MODELS, BotEntry, UseCaseEntry, document_of
+from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
 from service.schemas.problems import problems_of, text_of
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
@@ -22,6 +22,7 @@ MAX_ERRORS = 50
 MESSAGE_CHARACTERS = 300
 
 KINDS: Mapping[str, Kind] = {"usecase": Kind.USECASES, "bot": Kind.BOTS}
+MODELS: Mapping[Kind, type[UseCaseEntry] | type[BotEntry]] = {Kind.USECASES: UseCaseEntry, Kind.BOTS: BotEntry}
 
 _BOM = b"\xef\xbb\xbf"
 _DOCUMENT = re.compile(rb'[ \t\r\n]*(?:\[|\{[ \t\r\n]*"(?:usecases|bots)"[ \t\r\n]*:)')

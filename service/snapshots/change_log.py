@@ -16,10 +16,11 @@ _FORMS = [
 
 
 class ChangePage(NamedTuple):
-    """Changes as JSON, oldest first, and the number after which the next page begins."""
+    """Changes as JSON, oldest first, the number after which the next page begins, and whether there are more now."""
 
     rows: Sequence[bytes]
     last: int
+    more: bool
 
 
 class ChangeLog:
@@ -60,8 +61,8 @@ class ChangeLog:
         rows = [
             _FORMS[self._codes[place]] % (self._slugs[place].encode(), self._at[place]) for place in range(start, end)
         ]
-        whole = end == len(self._numbers)
-        return ChangePage(rows, max(after, self.revision.newest) if whole else self._numbers[end - 1])
+        more = end < len(self._numbers)
+        return ChangePage(rows, self._numbers[end - 1] if more else max(after, self.revision.newest), more)
 
     def edited(self, revision: Revision, replaced: Iterable[int], changes: Sequence[Change]) -> "ChangeLog":
         """This log with newer changes, without those whose numbers they replace and the removals that are forgotten."""

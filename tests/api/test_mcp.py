@@ -247,4 +247,5 @@ async def test_a_stateless_call_says_who_answers(world: World) -> None:
     result = response.json["result"]
     assert result["structuredContent"]["slug"] == "bot-00"
     assert result["resultType"] == "complete"
-    assert result["_meta"] == {"io.modelcontextprotocol/serverInfo": SERVER.model_dump()}
+    own = {"io.modelcontextprotocol/serverInfo": SERVER.model_dump()}
+    assert result["_meta"] == own | {"thirdPartyContent": True}

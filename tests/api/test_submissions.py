@@ -121,7 +121,7 @@ async def test_a_large_entry_is_refused(world: World) -> None:
     }
     case |= {"addedAt": 1, "guide": guide}
     refused = await person.post(SUBMISSIONS, {"kind": "usecases", "entry": case})
-    assert (refused.words, refused.json["fields"][0]["name"]) == ("400 invalid_request", "entry")
+    assert refused.words == "413 payload_too_large"
     huge = await person.post(SUBMISSIONS, bot(job="x" * 1_000_000))
     assert huge.words == "413 payload_too_large"
 

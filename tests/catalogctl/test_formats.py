@@ -127,8 +127,8 @@ STORY = (
         "",
         "no    pending  no        sponsor@example.com\n",
     ),
-    ("admin decline {first} --seen {first_seen} --note No", "submission.id", "", "Note        No\n"),
-    ("admin accept {second} --seen {second_seen}", "submission.id", "", "Status      accepted\n"),
+    ("admin decline {first} --seen {firstseen} --note No", "submission.id", "", "Note        No\n"),
+    ("admin accept {second} --seen {secondseen}", "submission.id", "", "Status      accepted\n"),
     ("admin revenue", "items.month", "", "1  USD 120.00  USD 120.00  USD 0.00\n"),
     ("admin sites", "items.site", "", "events.count_sites is off.\n"),
 )
@@ -258,7 +258,7 @@ async def _goes_on(desk: Desk, name: str, names: dict[str, str]) -> None:
         await ledger.record_payment("evt_1", row.id, "pay_1", row.amount_cents, row.currency)
     elif name in ("first", "second"):
         submission = desk.world.memory.submissions[names[name]]
-        names[f"{name}_seen"] = submission.version(submission.base)
+        names[f"{name}seen"] = submission.version(submission.base)
     elif name == "GONE":
         desk.world.endpoints.status = 410
         await desk.world.settled()

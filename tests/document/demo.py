@@ -66,6 +66,7 @@ async def _agent(world: World) -> None:
         "bots?limit=2",
         "bots/invoice-chaser",
         "categories",
+        "changes?limit=2",
         "usage",
     ):
         await _ask(world, f"/api/v1/{target}", key)
@@ -178,6 +179,7 @@ async def _administrator(world: World, boss: Person, person: Person) -> None:
     await boss.post(f"{ADMIN}/bookings/{first}/refund-decline", {"note": "The week has been prepared."})
     await boss.post(f"{ADMIN}/bookings/{second}/refund", {"reason": "Booked by mistake."})
     await boss.delete(f"{ADMIN}/slots/home-top")
+    await _editor(world, boss)
     accounts = "/api/v1/admin/accounts"
     await boss.get(f"{accounts}?limit=1&query={SPONSOR}")
     await boss.get(f"{accounts}?limit=1&query={SPONSOR}&format=csv")
@@ -187,6 +189,16 @@ async def _administrator(world: World, boss: Person, person: Person) -> None:
     await boss.post(f"{accounts}/{account}/suspend", {"reason": "The ads lead to another product."})
     await boss.post(f"{accounts}/{account}/refund", {"reason": "The account is suspended."})
     await boss.post(f"{accounts}/{account}/unsuspend")
+
+
+async def _editor(world: World, boss: Person) -> None:
+    """Entries that are made, read and retired."""
+    for kind, slug in (("usecases", "chasing-late-invoices"), ("bots", "invoice-chaser")):
+        shown = await _ask(world, f"/api/v1/{kind}/{slug}")
+        path = f"/api/v1/admin/catalog/{kind}/{slug}"
+        await boss.put(path, shown.json | {"who": "A bookkeeper"}, if_match=shown.header("etag") or "")
+        await boss.get(path)
+        await boss.delete(path)
 
 
 async def _person(world: World) -> None:

@@ -4,6 +4,7 @@ from service.api.operation import Operation
 from service.api.operations.account import ROWS as ACCOUNT
 from service.api.operations.account_data import ROWS as ACCOUNT_DATA
 from service.api.operations.admin_accounts import ROWS as ACCOUNTS
+from service.api.operations.admin_catalog import ROWS as ADMIN_CATALOG
 from service.api.operations.admin_overview import AUDIT, SITES
 from service.api.operations.admin_overview import ROWS as OVERSIGHT
 from service.api.operations.admin_sponsorship import ROWS as ADMIN
@@ -45,6 +46,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *SCOPED_KEYS,
     *SPONSOR_WEBHOOKS,
     *ADMIN,
+    *ADMIN_CATALOG,
     *AUDIT,
     *SITES,
     *ACCOUNTS,

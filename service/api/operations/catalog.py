@@ -14,13 +14,16 @@ from service.api.operation import Call, Operation
 from service.api.operations.responses import cached, linked
 from service.api.policy import Access
 from service.http.addresses import limited_as, network_of
-from service.schemas.catalog import Bot, BotPage, CategoryList, UseCase, UseCasePage
+from service.schemas.catalog import Bot, BotPage, CategoryList, ChangePage, UseCase, UseCasePage
 from service.schemas.internal import CatalogPlace
-from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
+from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery, ChangesQuery
 from service.snapshots.catalog_entries import Page, Position
+from service.snapshots.etags import digest_of, etag_of
 from service.snapshots.turns import CallerBusy, Searcher
 
 MAX_AGE_SECONDS = 60
+CHANGES = "changes"
+MISSED = "Removals after this cursor have been forgotten. Begin again without `cursor`, with an empty mirror."
 NO_ENTRIES = Page((), b"")
 RELAXED = ("x-search-relaxed", "true")
 
@@ -91,6 +94,23 @@ async def _search(
     if relaxed:
         answer.headers.append(RELAXED)
     return answer
+
+
+async def list_changes(services: Services, call: Call) -> Answer | Refused:
+    """The changes after a cursor, which has the number of a change, and that up to which removals were forgotten when its
+    reader could last have missed one. It is served from memory, so it works while the database is away."""
+    query: ChangesQuery = call.query
+    log = services.catalog.snapshot.changes
+    number, horizon = 0, log.revision.forgotten
+    if query.cursor is not None:
+        number, horizon = services.cursors.decode(CHANGES, query.cursor)
+    if log.revision.forgotten > max(number, horizon):
+        return Refused(Code.CURSOR_EXPIRED, MISSED)
+    page = log.page(number, query.limit or DEFAULT_LIMIT)
+    cursor = services.cursors.encode(CHANGES, (page.last, max(horizon, log.revision.forgotten)))
+    body = b'{"data":[%b],"nextCursor":"%b"}' % (b",".join(page.rows), cursor.encode())
+    answer = cached(call, body, etag_of(digest_of(body)), MAX_AGE_SECONDS)
+    return linked(services, call, answer, cursor if page.more else None)
 
 
 async def place_in_catalog(services: Services, call: Call) -> Answer | Refused:
@@ -185,5 +205,18 @@ ROWS = (
         description="Returns the categories by name, with the number of use cases and bot templates that each has.",
         handler=list_categories,
         result=CategoryList,
+    ),
+    _reading(
+        name="listChanges",
+        path="/api/v1/changes",
+        summary="List changes of the catalog",
+        description="Returns the newest change of each entry that exists or was removed, oldest first. A mirror begins "
+        "without a cursor, reads each entry that was added or updated, drops each one that was removed, and keeps the last "
+        "`nextCursor`: asked again, it returns what has changed since. Removals are kept for a year; a cursor that may have "
+        "missed one gets 410.",
+        handler=list_changes,
+        result=ChangePage,
+        query=ChangesQuery,
+        codes=(Code.CURSOR_EXPIRED,),
     ),
 )

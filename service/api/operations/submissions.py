@@ -6,12 +6,13 @@ from actors.bookings.store import Before
 from actors.catalog.messages import EntryId, Kind
 from actors.catalog.submission_rules import unknown_submission
 from actors.catalog.submissions import SubmissionSaved, SubmissionStatus
-from actors.values import Code, Refused, Scope, invalid_field
+from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.messages import Answer, respond
 from service.api.operation import Call, account_operation, admin_read, admin_write
+from service.api.operations.admin_catalog import BODY_BYTES, draft_of
 from service.api.operations.responses import list_page, newest_first, with_id
-from service.schemas.catalog import MODELS, UseCaseBody, document_of
+from service.schemas.catalog import DOCUMENT_BYTES, UseCaseBody
 from service.schemas.lists import SponsorshipQuery
 from service.schemas.submissions import (
     Submission,
@@ -24,23 +25,18 @@ from service.schemas.submissions import (
     SubmissionsQuery,
 )
 
-BODY_BYTES = 256 * 1024
-"""An entry has at most 64 KiB, which escapes (`\\u0416`) triple."""
-
 
 async def submit(services: Services, call: Call) -> Answer | Refused:
     body: SubmissionBody = call.body
     entry, entry_id = body.entry, EntryId(Kind(body.kind), body.slug or body.entry.slug or "")
-    whole = MODELS[entry_id.kind].model_construct(**dict(entry) | {"slug": entry_id.slug, "addedAt": 0})
-    try:
-        document = document_of(whole).decode()
-    except ValueError as error:
-        return invalid_field("entry", "too_large", str(error))
+    draft = draft_of(entry_id, entry)
+    if draft is None:
+        return Refused(Code.PAYLOAD_TOO_LARGE, f"The entry is larger than {DOCUMENT_BYTES // 1024} KiB.")
     saved = await services.submissions.propose(
         call.caller.owner,
         entry_id,
         entry.title if isinstance(entry, UseCaseBody) else entry.name,
-        document,
+        draft(0).decode(),
         call.caller.agent,
         edit=body.slug is not None,
         idempotency_key=call.idempotency_key,

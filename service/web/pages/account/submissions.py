@@ -9,6 +9,9 @@ from service.web.pages.parts.forms import Form
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 from service.web.pages.parts.paging import paged, this_page
 
+FORM_BYTES = 256 * 1024
+"""A form takes three times the bytes of each letter that is not ASCII."""
+
 READS = {Kind.USECASES: "getUseCase", Kind.BOTS: "getBot"}
 
 
@@ -60,5 +63,5 @@ SEND = {
 
 PAGES = (
     Page("/submissions", submissions, who=Audience.ACCOUNT),
-    Page("/submissions/new", form, dict.fromkeys(SEND, send), Audience.ACCOUNT, forms=SEND),
+    Page("/submissions/new", form, dict.fromkeys(SEND, send), Audience.ACCOUNT, forms=SEND, body_bytes=FORM_BYTES),
 )

@@ -95,7 +95,6 @@ BY_CODE: Mapping[str, str] = {
     "too_far": "This week is too far ahead. Choose an earlier one.",
     "not_in_future": "Choose a time in the future.",
     "unchanged": "Nothing was changed.",
-    "too_large": "This is too long. Shorten its texts.",
     "too_expensive": "All weeks of a booking together cost too much. Lower the price or the number of weeks.",
 }
 """By the codes of problems."""

@@ -218,6 +218,8 @@ class Page:
     indexed: bool = False
     """Whether search engines should list it: it has a canonical address, a card, and a place in the sitemap."""
     forms: Mapping[str, Form] = field(default_factory=dict)
+    body_bytes: int | None = None
+    """The most bytes of a form; overrides the configured limit."""
 
     def form_of(self, do: str) -> Form:
         return self.forms.get(do, NOTHING)
