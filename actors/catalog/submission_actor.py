@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from actors.catalog.messages import EntryId
-from actors.catalog.submission_rules import Decision, Snapshot, decide, rows_to_lock
+from actors.catalog.submission_rules import Decision, Snapshot, SubmissionRules, decide, rows_to_lock
 from actors.catalog.submission_store import Place, SubmissionStore
 from actors.catalog.submissions import (
     Answer,
@@ -20,7 +20,7 @@ from actors.shared.records import RecordingActor
 from actors.values import Agent, BatchId, Refused
 
 
-class SubmissionActor(RecordingActor[Message, Answer, SubmissionStore, None]):
+class SubmissionActor(RecordingActor[Message, Answer, SubmissionStore, SubmissionRules]):
     """Owns the submissions of accounts."""
 
     name = "submissions"
@@ -76,6 +76,6 @@ class SubmissionActor(RecordingActor[Message, Answer, SubmissionStore, None]):
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
-            return decide(snapshot, messages, now_ms)
+            return decide(snapshot, messages, now_ms, self.rules)
 
         return (await self._store.transact(batch_id, rows_to_lock(messages), on)).answers

@@ -21,11 +21,15 @@ from actors.shared.announcements import DELIVERY_MS, AccountMail, Topic
 from actors.times import HOUR_MS
 from actors.values import AuditRecord, Code, Refused, invalid_field, unknown
 
-PENDING_PER_ACCOUNT = 10
-"""Submissions that wait for review, of one account, or of the accounts of a mailbox that never paid."""
 
-MAIL_EVERY_MS = HOUR_MS
-"""The shortest time between two mails to administrators about submissions."""
+@dataclass(frozen=True, slots=True)
+class SubmissionRules:
+    """At most `pending` submissions of an account, or of the accounts of a mailbox that never paid, wait for review.
+    Mails to administrators are at least `mail_every_ms` apart. No settings."""
+
+    pending: int = 10
+    mail_every_ms: int = HOUR_MS
+
 
 unknown_submission = partial(unknown, "submission")
 
@@ -87,18 +91,19 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     )
 
 
-def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int) -> Decision:
+def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: SubmissionRules) -> Decision:
     """Answer `messages` in order against `snapshot`; each sees the changes of the ones before it."""
-    batch = _Batch(snapshot, now_ms)
+    batch = _Batch(snapshot, now_ms, rules)
     for message in messages:
         batch.decision.answers.append(batch.answer(message))
     return batch.finished()
 
 
 class _Batch:
-    def __init__(self, snapshot: Snapshot, now_ms: int) -> None:
+    def __init__(self, snapshot: Snapshot, now_ms: int, rules: SubmissionRules) -> None:
         self._snapshot = snapshot
         self._now_ms = now_ms
+        self._rules = rules
         self._catalog = state.EntryWork(snapshot.catalog, now_ms)
         self.decision = Decision(decided_ms=now_ms)
 
@@ -158,7 +163,7 @@ class _Batch:
         return Refused(Code.IDEMPOTENCY_CONFLICT, words)
 
     def _full(self, tenant_id: str) -> Refused | None:
-        most = PENDING_PER_ACCOUNT
+        most = self._rules.pending
         if self._pending(tenant_id) < most:
             return None
         alone = not self._snapshot.siblings.get(tenant_id)
@@ -172,7 +177,7 @@ class _Batch:
         last_ms = self._snapshot.mailed_ms if self.decision.mailed_ms is None else self.decision.mailed_ms
         if last_ms > self._now_ms:
             return
-        self.decision.mailed_ms = at_ms = max(self._now_ms, last_ms + MAIL_EVERY_MS)
+        self.decision.mailed_ms = at_ms = max(self._now_ms, last_ms + self._rules.mail_every_ms)
         self._mail(None, "submissions_wait", {}, audit, at_ms)
 
     # Reviewing.

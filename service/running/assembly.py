@@ -192,7 +192,9 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         ),
         mail=_mail_sender(config, links, stores.outbox, ports, limits),
         catalog=Catalog(stores.catalog, limits.catalog),
-        submissions=classes.submissions(stores.submissions, clock, entropy, None, node=node, limits=bounds),
+        submissions=classes.submissions(
+            stores.submissions, clock, entropy, limits.submissions, node=node, limits=bounds
+        ),
         editor=CatalogEditor(stores.catalog, clock, entropy, None, node=node, limits=bounds),
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,

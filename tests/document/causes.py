@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from actors.catalog.submission_rules import PENDING_PER_ACCOUNT
+from actors.catalog.submission_rules import SubmissionRules
 from actors.times import WEEK_MS
 from actors.values import Refused
 from tests.api.asgi import Response
@@ -92,7 +92,7 @@ async def _webhook_limit(world: World) -> Response:
 
 async def _submission_limit(world: World) -> Response:
     person, proposed = sponsor(world), CONTRACT["submitEntry"].body
-    for _ in range(PENDING_PER_ACCOUNT):
+    for _ in range(SubmissionRules().pending):
         assert (await person.post("/api/v1/catalog/submissions", proposed)).status == 200
     return await person.post("/api/v1/catalog/submissions", proposed)
 

@@ -50,7 +50,6 @@ from tests.doubles.ledger import MemoryLedger
 from tests.doubles.nodes import MemoryNodes
 from tests.doubles.quota import MemoryQuota
 from tests.doubles.retention import MemoryRetention
-from tests.doubles.submissions import MemorySubmissions
 from tests.doubles.tables import Memory
 from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import MemoryDatabase, TrioClock
@@ -63,6 +62,7 @@ from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, 
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import BLOCKS, DRAIN_SECONDS, NETWORKS, SITES
 from tests.simulation.sponsorship import CountedSweeper, Sponsorship
+from tests.simulation.submissions import CatalogSide, LinkedSubmissions
 from tests.simulation.workers import WorkerEvents
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ class Parts:
     session_reader: type[SessionReader] = SessionReader
     devices: type[RegisteredDevices] = RegisteredDevices
     device_store: type[LinkedDevices] = LinkedDevices
+    submission_store: type[LinkedSubmissions] = LinkedSubmissions
 
     @property
     def classes(self) -> Classes:
@@ -119,7 +120,7 @@ class Parts:
 
 
 def stores_of(parts: Parts, link: Link) -> Stores:
-    """Build the shared tables on one node's link. Catalog, nodes and erasure are not simulated here."""
+    """Build the shared tables on one node's link. Nodes and erasure are not simulated here."""
     events, cluster = parts.event_store(link), link.node.world.cluster
     divided = parts.workers(events, link.node.world, cluster) if cluster is not None else None
     return Stores(
@@ -130,8 +131,8 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         sessions=parts.session_store(link),
         devices=parts.device_store(link),
         outbox=parts.outbox(link),
-        catalog=MemoryCatalog(Memory()),
-        submissions=MemorySubmissions(Memory()),
+        catalog=MemoryCatalog(link),
+        submissions=parts.submission_store(link),
         sponsorship=parts.sponsorship(link),
         ledger=parts.ledger_store(link),
         events=divided or events,
@@ -248,6 +249,7 @@ class Node:
         self.intake = Intake(self, parts.handlers)
         self.mailroom = Mailroom(self)
         self.identity = Identity(self)
+        self.catalog_side = CatalogSide(self)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:

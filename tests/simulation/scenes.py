@@ -26,6 +26,8 @@ from tests.simulation import (
     renewal_bugs,
     rotators,
     stage,
+    submission_bugs,
+    submissions,
     watches,
     websites,
     worker_bugs,
@@ -33,6 +35,7 @@ from tests.simulation import (
 from tests.simulation.clients import Client
 from tests.simulation.node import Node
 from tests.simulation.oracle import sights, sometimes
+from tests.simulation.oracle import submissions as catalog
 from tests.simulation.oracle.case import Case
 from tests.simulation.planting import Bug
 from tests.simulation.rules import REST_SECONDS, Scene
@@ -132,6 +135,17 @@ PEOPLE = Area(
 )
 """Sign-ins, browser sessions and device logins."""
 
+CATALOG = Area(
+    oracle.judge_catalog,
+    catalog.sights,
+    catalog.SOMETIMES,
+    submission_bugs.BUGS,
+    opens=submissions.open_catalog,
+    side=attrgetter("catalog_side"),
+    watches={"submissions": watches.submitting, "catalog_editor": watches.submitting},
+)
+"""Submissions to the catalog, their reviews, and edits of its entries."""
+
 SCENES: Mapping[Scene, Cast] = {
     Scene.SPONSORS: Cast((KEYS, MAIL, SPONSORSHIP), buyers.CROWD),
     Scene.KEYS: Cast((KEYS, MAIL), (*clients.CROWD, (rotators.rotator, 2), (rotators.mover, 1))),
@@ -148,8 +162,9 @@ SCENES: Mapping[Scene, Cast] = {
         ),
         nodes=(3,),
     ),
+    Scene.CATALOG: Cast((KEYS, MAIL, CATALOG), submissions.CROWD),
 }
-AREAS = SCENES[Scene.WHOLE].areas
+AREAS = (*SCENES[Scene.WHOLE].areas, CATALOG)
 BUGS: Mapping[str, Bug] = {name: bug for area in AREAS for name, bug in area.bugs.items()}
 
 

@@ -3,11 +3,12 @@
 from typing import Any
 
 from actors.catalog.messages import Entry, EntryId, Kind
-from actors.catalog.submission_rules import Decision, Snapshot, decide
+from actors.catalog.submission_rules import Decision, Snapshot, SubmissionRules, decide
 from actors.catalog.submissions import Answer, Message, ProposeEntry, ReviewSubmission, Submission, SubmissionSaved
 from actors.values import Agent, AuditRecord
 from tests.snapshots.entries import bot
 
+RULES = SubmissionRules()
 NOW = 1_790_000_000_000
 ANN, ADMIN = Agent("key", "key_ann", "ann@example.com"), Agent("session", "ses_admin", "admin@example.com")
 
@@ -61,7 +62,7 @@ class Desk:
         return None if entry is None else entry.document.decode()
 
     def send(self, *messages: Message, now_ms: int = NOW) -> list[Answer]:
-        self.last = decide(self.rows, messages, now_ms)
+        self.last = decide(self.rows, messages, now_ms, RULES)
         self.rows.submissions |= self.last.submissions
         for changes in self.last.rounds:
             self.rows.catalog.entries |= changes.saved

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from actors.catalog.messages import EntryId, Kind, Retired
-from actors.catalog.submission_rules import PENDING_PER_ACCOUNT, dated
+from actors.catalog.submission_rules import dated
 from actors.catalog.submissions import Answer, Outdated, SubmissionStatus
 from actors.shared.announcements import Topic
 from actors.times import HOUR_MS, MINUTE_MS
 from actors.values import Code, Refused
 from tests.snapshots.entries import bot
-from tests.state.submissions import NOW, Desk, document, propose, review, saved, submission
+from tests.state.submissions import NOW, RULES, Desk, document, propose, review, saved, submission
 
 
 def code(answer: Answer) -> Code | None:
@@ -40,8 +40,8 @@ def test_an_edit_has_the_entry_as_its_base_and_a_new_entry_has_none() -> None:
 def test_submissions_of_a_mailbox_that_wait_count_together_also_within_a_batch() -> None:
     desk = Desk()
     desk.rows.siblings = {"ten_1": frozenset({"ten_2"}), "ten_2": frozenset({"ten_1"})}
-    first = [propose(submission(number, tenant=f"ten_{number % 2 + 1}")) for number in range(PENDING_PER_ACCOUNT + 1)]
-    assert [code(answer) for answer in desk.send(*first)] == [None] * PENDING_PER_ACCOUNT + [Code.SUBMISSION_LIMIT]
+    first = [propose(submission(number, tenant=f"ten_{number % 2 + 1}")) for number in range(RULES.pending + 1)]
+    assert [code(answer) for answer in desk.send(*first)] == [None] * RULES.pending + [Code.SUBMISSION_LIMIT]
     refused = desk.one(propose(submission(20)))
     assert isinstance(refused, Refused)
     assert refused.message.startswith("The accounts of this mailbox, none of which has paid yet, have 10 submissions")

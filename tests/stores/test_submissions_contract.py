@@ -10,7 +10,7 @@ from actors.bookings.records import BookingStatus
 from actors.catalog.messages import ChangeType, Entry
 from actors.catalog.state import Decision as EditorDecision
 from actors.catalog.store import CatalogStore
-from actors.catalog.submission_rules import PENDING_PER_ACCOUNT, Decision, decide, rows_to_lock
+from actors.catalog.submission_rules import Decision, decide, rows_to_lock
 from actors.catalog.submission_store import SubmissionStore
 from actors.catalog.submissions import Answer, Message, Submission, SubmissionStatus, SubmissionView
 from actors.keys.state import Decision as KeysDecision
@@ -27,7 +27,7 @@ from tests.doubles.tables import Memory
 from tests.fakes import together
 from tests.snapshots.editing import put
 from tests.snapshots.entries import bot, of_bots
-from tests.state.submissions import NOW, document, propose, review, saved, submission
+from tests.state.submissions import NOW, RULES, document, propose, review, saved, submission
 from tests.stores.books import Books, a_world, booking
 from tests.stores.conftest import Stores, beside, stores_over
 from tests.stores.test_catalog_changes_contract import edited
@@ -50,7 +50,9 @@ class Desk:
     async def decision(self, *messages: Message, now_ms: int = NOW, batch: int = 0) -> Decision:
         self.batches += not batch
         batch_id = BatchId(self.owner, batch or self.batches)
-        return await self.store.transact(batch_id, rows_to_lock(messages), lambda rows: decide(rows, messages, now_ms))
+        return await self.store.transact(
+            batch_id, rows_to_lock(messages), lambda rows: decide(rows, messages, now_ms, RULES)
+        )
 
     async def send(self, *messages: Message, now_ms: int = NOW) -> list[Answer]:
         """Decide by the real rules, again if another node was in the way."""
@@ -149,14 +151,14 @@ async def test_a_batch_that_is_repeated_is_decided_once(desk: Desk) -> None:
     before = await desk.catalog.revision()
     batch_id = BatchId(desk.owner, 7)
     batch_id.decided = first
-    again = await desk.store.transact(batch_id, rows_to_lock([accept]), lambda rows: decide(rows, [accept], NOW))
+    again = await desk.store.transact(batch_id, rows_to_lock([accept]), lambda rows: decide(rows, [accept], NOW, RULES))
     assert again.answers == first.answers
     assert await desk.catalog.revision() == before
 
 
 async def test_submissions_that_wait_count_by_mailbox_until_an_account_has_paid(desk: Desk) -> None:
-    made = [propose(submission(number, tenant=f"ten_{number % 2 + 1}")) for number in range(PENDING_PER_ACCOUNT)]
-    assert codes(await desk.send(*made)) == [None] * PENDING_PER_ACCOUNT
+    made = [propose(submission(number, tenant=f"ten_{number % 2 + 1}")) for number in range(RULES.pending)]
+    assert codes(await desk.send(*made)) == [None] * RULES.pending
     more = [propose(submission(number, tenant=f"ten_{number - 19}")) for number in (20, 21, 22)]
     assert codes(await desk.send(*more)) == [Code.SUBMISSION_LIMIT, Code.SUBMISSION_LIMIT, None]
     await Books(desk.stores, "paid").lay_out(booking(1, 1, status=BookingStatus.PAID, paid_ms=NOW))
@@ -208,7 +210,7 @@ async def test_nodes_that_edit_entries_and_accept_edits_of_them_do_not_deadlock(
 
 async def test_nodes_at_the_limit_let_in_no_more_than_it(database: Database) -> None:
     nodes = await _nodes(database, 3)
-    await nodes[0].send(*(propose(submission(number)) for number in range(PENDING_PER_ACCOUNT - 1)))
+    await nodes[0].send(*(propose(submission(number)) for number in range(RULES.pending - 1)))
     news = [propose(submission(20 + place, tenant=f"ten_{place % 2 + 1}")) for place in range(3)]
     answers = await together(*(partial(node.send, new) for node, new in zip(nodes, news, strict=True)))
     assert sorted(map(codes, answers), key=str) == [[Code.SUBMISSION_LIMIT], [Code.SUBMISSION_LIMIT], [None]]

@@ -21,6 +21,7 @@ from tests.simulation.oracle import (
     renewals,
     running,
     sites,
+    submissions,
     visibility,
 )
 from tests.simulation.oracle.case import Case, checks_of
@@ -44,6 +45,8 @@ judge_keys = judging(quota, keys, renewals, key_cache, running)
 judge_mail = judging(mail)
 judge_people = judging(people)
 """For worlds of people. `visits` and `logins` check each of their transactions."""
+judge_catalog = judging(submissions)
+"""For worlds of submissions, each of whose transactions is judged at its commit, too."""
 judge_sponsorship = judging(answers, money, access)
 
 
