@@ -62,7 +62,7 @@ from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, 
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import BLOCKS, DRAIN_SECONDS, NETWORKS, SITES
 from tests.simulation.sponsorship import CountedSweeper, Sponsorship
-from tests.simulation.submissions import CatalogSide, LinkedSubmissions
+from tests.simulation.submissions import LinkedSubmissions, SubmissionSide
 from tests.simulation.workers import WorkerEvents
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class Node:
         self.intake = Intake(self, parts.handlers)
         self.mailroom = Mailroom(self)
         self.identity = Identity(self)
-        self.catalog_side = CatalogSide(self)
+        self.submission_side = SubmissionSide(self)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:

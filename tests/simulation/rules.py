@@ -29,7 +29,7 @@ class Scene(StrEnum):
     WEBSITES = "websites"
     PEOPLE = "people"
     WHOLE = "whole"
-    CATALOG = "catalog"
+    SUBMISSIONS = "submissions"
 
 
 LIMITS = ActorLimits(mailbox=12, batch=6, answer_seconds=4.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3)

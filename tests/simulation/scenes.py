@@ -35,7 +35,7 @@ from tests.simulation import (
 from tests.simulation.clients import Client
 from tests.simulation.node import Node
 from tests.simulation.oracle import sights, sometimes
-from tests.simulation.oracle import submissions as catalog
+from tests.simulation.oracle import submissions as submitted
 from tests.simulation.oracle.case import Case
 from tests.simulation.planting import Bug
 from tests.simulation.rules import REST_SECONDS, Scene
@@ -135,13 +135,13 @@ PEOPLE = Area(
 )
 """Sign-ins, browser sessions and device logins."""
 
-CATALOG = Area(
-    oracle.judge_catalog,
-    catalog.sights,
-    catalog.SOMETIMES,
+SUBMISSIONS = Area(
+    oracle.judge_submissions,
+    submitted.sights,
+    submitted.SOMETIMES,
     submission_bugs.BUGS,
-    opens=submissions.open_catalog,
-    side=attrgetter("catalog_side"),
+    opens=submissions.open_submissions,
+    side=attrgetter("submission_side"),
     watches={"submissions": watches.submitting, "catalog_editor": watches.submitting},
 )
 """Submissions to the catalog, their reviews, and edits of its entries."""
@@ -162,9 +162,9 @@ SCENES: Mapping[Scene, Cast] = {
         ),
         nodes=(3,),
     ),
-    Scene.CATALOG: Cast((KEYS, MAIL, CATALOG), submissions.CROWD),
+    Scene.SUBMISSIONS: Cast((KEYS, MAIL, SUBMISSIONS), submissions.CROWD),
 }
-AREAS = (*SCENES[Scene.WHOLE].areas, CATALOG)
+AREAS = (*SCENES[Scene.WHOLE].areas, SUBMISSIONS)
 BUGS: Mapping[str, Bug] = {name: bug for area in AREAS for name, bug in area.bugs.items()}
 
 

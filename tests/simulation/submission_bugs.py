@@ -12,7 +12,7 @@ from tests.simulation.planting import Bugs, ReadsOutside, replaced
 from tests.simulation.rules import Scene
 from tests.simulation.submissions import LinkedSubmissions
 
-BUGS = Bugs(Scene.CATALOG)
+BUGS = Bugs(Scene.SUBMISSIONS)
 
 
 @BUGS.around(_Batch, "_review")

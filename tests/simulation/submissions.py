@@ -1,4 +1,4 @@
-"""The catalog side of a node, and its callers: authors who propose entries, reviewers, and an editor who changes them."""
+"""Submissions on a node, and its callers: authors who propose entries, reviewers, and an editor who changes them."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -51,7 +51,7 @@ def document(slug: str, name: str, added_ms: int = 0) -> str:
     return json.dumps({"slug": slug, "name": name, "addedAt": added_ms}, separators=(",", ":"))
 
 
-def open_catalog(world: "World") -> None:
+def open_submissions(world: "World") -> None:
     world.memory.administrators[ADMINISTRATOR] = world.base_ms
 
 
@@ -60,8 +60,8 @@ class LinkedSubmissions(MemorySubmissions):
     """Submissions in memory. Look-ups fail plainly."""
 
 
-class CatalogSide(NodeSide):
-    """One life of a node's catalog side."""
+class SubmissionSide(NodeSide):
+    """Submissions in one life of a node."""
 
     def __init__(self, node: "Node") -> None:
         self.node = node
@@ -99,8 +99,8 @@ class CatalogSide(NodeSide):
 # Callers.
 
 
-def _on(work: Callable[[CatalogSide], Awaitable[R]]) -> Callable[["Node"], Awaitable[R]]:
-    return lambda node: work(node.catalog_side)
+def _on(work: Callable[[SubmissionSide], Awaitable[R]]) -> Callable[["Node"], Awaitable[R]]:
+    return lambda node: work(node.submission_side)
 
 
 async def _account(me: Client) -> Holding | None:
@@ -134,7 +134,7 @@ async def author(me: Client) -> None:
         await me.think(0.1)
 
 
-async def _propose(about: Proposed, side: CatalogSide) -> SubmissionSaved | Refused:
+async def _propose(about: Proposed, side: SubmissionSide) -> SubmissionSaved | Refused:
     return await side.propose(about)
 
 
@@ -159,7 +159,7 @@ async def reviewer(me: Client) -> None:
         await me.think(0.1)
 
 
-async def _review(about: Reviewed, side: CatalogSide) -> SubmissionSaved | Refused:
+async def _review(about: Reviewed, side: SubmissionSide) -> SubmissionSaved | Refused:
     return await side.review(about)
 
 

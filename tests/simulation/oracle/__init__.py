@@ -45,7 +45,7 @@ judge_keys = judging(quota, keys, renewals, key_cache, running)
 judge_mail = judging(mail)
 judge_people = judging(people)
 """For worlds of people. `visits` and `logins` check each of their transactions."""
-judge_catalog = judging(submissions)
+judge_submissions = judging(submissions)
 """For worlds of submissions, each of whose transactions is judged at its commit, too."""
 judge_sponsorship = judging(answers, money, access)
 
