@@ -93,7 +93,7 @@ class EntryWork:
         added_ms = message.added_ms
         if added_ms is None:
             added_ms = self._now_ms if known is None else known.added_ms
-        entry = Entry(message.id.slug, added_ms, message.draft(added_ms), self._now_ms)
+        entry = Entry(message.id.slug, added_ms, message.draft(added_ms), self._at_ms(known))
         same = current is not None and current.document == entry.document
         # A repeated change finds another version than its condition names: its own (RFC 9110, 13.1.1).
         if not _holds(message.condition, current) and not (same and not message.condition.absent):
@@ -117,9 +117,14 @@ class EntryWork:
             return Conflict(current)
         self._round(message.id).removed.add(message.id)
         del self._entries[message.id]
-        retired = self._retired[message.id] = Retired(replace(current, updated_ms=self._now_ms), self._now_ms)
+        at_ms = self._at_ms(current)
+        retired = self._retired[message.id] = Retired(replace(current, updated_ms=at_ms), at_ms)
         self._audit(message.audit, "entry.retired", {})
         return EntryRetired(retired)
+
+    def _at_ms(self, known: Entry | None) -> int:
+        """The time of a change: now, but later than the entry's last one, whose node may have had another clock."""
+        return self._now_ms if known is None else max(self._now_ms, known.updated_ms + 1)
 
     def _round(self, entry_id: EntryId) -> Changes:
         """The last round, or the next one if the entry has changed in it."""

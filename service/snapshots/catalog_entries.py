@@ -63,7 +63,7 @@ class Place(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An entry in its list, with the number of its newest change."""
+    """An entry in its list, with the number and the time of its newest change."""
 
     key: bytes
     slug: str
@@ -71,6 +71,7 @@ class Row(NamedTuple):
     digest: bytes
     category: str | None
     number: int
+    updated_ms: int
 
 
 class CatalogList:
@@ -80,7 +81,7 @@ class CatalogList:
     found by its key, so that one more entry leaves all others as they are.
     """
 
-    __slots__ = ("_digests", "_documents", "_keys", "_keys_of", "_numbers", "categories", "words")
+    __slots__ = ("_digests", "_documents", "_keys", "_keys_of", "_numbers", "_updated", "categories", "words")
 
     def __init__(
         self,
@@ -88,12 +89,14 @@ class CatalogList:
         documents: Sequence[bytes] = (),
         digests: bytes = b"",
         numbers: "array[int] | None" = None,
+        updated: "array[int] | None" = None,
         keys_of: Mapping[str, bytes] | None = None,
         categories: Categories | None = None,
         words: Vocabulary | None = None,
     ) -> None:
         self._keys, self._documents, self._digests = tuple(keys), tuple(documents), digests
         self._numbers = array("q") if numbers is None else numbers
+        self._updated = array("q") if updated is None else updated
         self._keys_of = keys_of or {}
         self.categories = categories or Categories()
         self.words = words or Vocabulary()
@@ -151,21 +154,26 @@ class CatalogList:
     def digest(self, place: int) -> bytes:
         return self._digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]
 
-    def updates(self, start: int, end: int) -> Iterator[int]:
-        """When the same entries were last updated, in milliseconds. It is their last field."""
-        return (int(document[document.rindex(b":") + 1 : -1]) for document in self._documents[start:end])
+    def updates(self, start: int, end: int) -> Sequence[int]:
+        """When the same entries were last updated, in milliseconds."""
+        return self._updated[start:end]
 
     def row(self, slug: str) -> Row | None:
         """An entry with all that is known of it."""
         place = self._place(slug)
         if place is None:
             return None
-        key, document, number = self._keys[place], self._documents[place], self._numbers[place]
-        return Row(key, slug, document, self.digest(place), category_of(document), number)
+        key, document, digest = self._keys[place], self._documents[place], self.digest(place)
+        return Row(key, slug, document, digest, category_of(document), self._numbers[place], self._updated[place])
 
     def edited(self, gone: Sequence[Row], new: Sequence[Row], words: Vocabulary) -> "CatalogList":
         """This list without the rows that are gone, and with the new ones."""
-        keys, documents, digests, numbers = list[bytes](), list[bytes](), bytearray(), array("q")
+        if not gone and not new:
+            words.entries = len(self)
+            columns = self._keys, self._documents, self._digests, self._numbers, self._updated
+            return CatalogList(*columns, self._keys_of, self.categories, words)
+        keys, documents, digests = list[bytes](), list[bytes](), bytearray()
+        numbers, updated = array("q"), array("q")
         keys_of, start = dict(self._keys_of), 0
 
         def keep(end: int) -> None:
@@ -174,6 +182,7 @@ class CatalogList:
             documents.extend(self._documents[start:end])
             digests.extend(self.digests(start, end))
             numbers.extend(self._numbers[start:end])
+            updated.extend(self._updated[start:end])
 
         for row in gone:
             del keys_of[row.slug]
@@ -189,11 +198,12 @@ class CatalogList:
             documents.append(made.document)
             digests += made.digest
             numbers.append(made.number)
+            updated.append(made.updated_ms)
             keys_of[made.slug] = made.key
         keep(len(self._keys))
         categories = self.categories.edited(*([(row.category, row.key) for row in rows] for rows in (gone, new)))
         words.entries = len(keys)
-        return CatalogList(keys, documents, bytes(digests), numbers, keys_of, categories, words)
+        return CatalogList(keys, documents, bytes(digests), numbers, updated, keys_of, categories, words)
 
     def _place(self, slug: str) -> int | None:
         key = self._keys_of.get(slug)
@@ -262,7 +272,8 @@ class SnapshotBuilder:
             document = change.document
             if document is not None:
                 key, category = _key(change.added_ms, change.slug), category_of(document)
-                row = Row(key, change.slug, document, version_of(document), category, change.number)
+                digest = version_of(document)
+                row = Row(key, change.slug, document, digest, category, change.number, change.at_ms)
                 self._rows[change.id.kind].append(row)
 
     def take_words(self, kind: Kind, words: Sequence[tuple[str, int]]) -> None:

@@ -14,6 +14,7 @@ create table catalog_changes (
 alter table catalog_changes alter column document set storage external;
 create index catalog_removals on catalog_changes (at_ms) where change = 'removed';
 comment on table catalog_changes is 'The newest change of each entry that exists or was removed, and the document of a removed one. Triggers of the catalog write it.';
+comment on column catalog_changes.at_ms is 'When it changed. Of each entry it grows with each change, also if clocks differ.';
 comment on column catalog_changes.number is 'Grows with each change. Whoever takes a number holds the row of catalog_revision until the end of the transaction, so numbers become visible in their order.';
 
 create table catalog_forgotten (
@@ -36,19 +37,22 @@ begin
         insert into catalog_changes (kind, slug, change, at_ms)
         select kind, slug, 'added', now_ms from made order by kind, slug
         on conflict (kind, slug) do update
-            set number = excluded.number, change = excluded.change, at_ms = excluded.at_ms, document = null;
+            set number = excluded.number, change = excluded.change, document = null,
+                at_ms = greatest(excluded.at_ms, catalog_changes.at_ms + 1);
     elsif tg_op = 'UPDATE' then
         insert into catalog_changes (kind, slug, change, at_ms)
         select kind, slug, 'updated', now_ms from made join past using (kind, slug)
         where made.document::text <> past.document::text
         order by kind, slug
         on conflict (kind, slug) do update
-            set number = excluded.number, change = excluded.change, at_ms = excluded.at_ms, document = null;
+            set number = excluded.number, change = excluded.change, document = null,
+                at_ms = greatest(excluded.at_ms, catalog_changes.at_ms + 1);
     else
         insert into catalog_changes (kind, slug, change, at_ms, document)
         select kind, slug, 'removed', now_ms, document from past order by kind, slug
         on conflict (kind, slug) do update
-            set number = excluded.number, change = excluded.change, at_ms = excluded.at_ms, document = excluded.document;
+            set number = excluded.number, change = excluded.change, document = excluded.document,
+                at_ms = greatest(excluded.at_ms, catalog_changes.at_ms + 1);
     end if;
     return null;
 end $$;
@@ -60,4 +64,4 @@ create trigger note_removed after delete on catalog
     referencing old table as past for each statement execute function note_catalog_changes();
 
 insert into catalog_changes (kind, slug, change, at_ms)
-select kind, slug, 'added', added_ms from catalog order by added_ms, kind, slug;
+select kind, slug, 'added', least(added_ms, floor(extract(epoch from now()) * 1000)) from catalog order by added_ms, kind, slug;

@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -136,7 +135,7 @@ def write_rounds(memory: Memory, rounds: Sequence[Changes], now_ms: int) -> None
     """Write changes at `now_ms`, and announce them if there are any."""
     for changes in rounds:
         for entry_id, entry in sorted(changes.saved.items(), key=lambda item: item[0]):
-            memory.catalog.save(entry_id, replace(entry, updated_ms=now_ms))
+            memory.catalog.save(entry_id, entry, now_ms)
         for entry_id in sorted(changes.removed):
             memory.catalog.remove(entry_id, now_ms)
     if rounds:

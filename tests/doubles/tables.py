@@ -48,18 +48,23 @@ class CatalogTables:
     forgotten: int = 0
     revision: int = 0
 
-    def save(self, entry_id: EntryId, entry: Entry) -> None:
+    def save(self, entry_id: EntryId, entry: Entry, now_ms: int) -> None:
         kind = ChangeType.UPDATED if entry_id in self.entries else ChangeType.ADDED
         self.retired.pop(entry_id, None)
-        self.entries[entry_id] = entry
+        entry = self.entries[entry_id] = replace(entry, updated_ms=self._at_ms(entry_id, now_ms))
         self._note(entry_id, kind, entry.updated_ms, entry.added_ms, entry.served)
 
-    def remove(self, entry_id: EntryId, at_ms: int) -> None:
+    def remove(self, entry_id: EntryId, now_ms: int) -> None:
+        at_ms = self._at_ms(entry_id, now_ms)
         self.retired[entry_id] = Retired(replace(self.entries.pop(entry_id), updated_ms=at_ms), at_ms)
         self._note(entry_id, ChangeType.REMOVED, at_ms)
 
     def of(self, kind: Kind) -> dict[str, Entry]:
         return {entry_id.slug: entry for entry_id, entry in self.entries.items() if entry_id.kind is kind}
+
+    def _at_ms(self, entry_id: EntryId, now_ms: int) -> int:
+        known = self.changes.get(entry_id)
+        return now_ms if known is None else max(now_ms, known.at_ms + 1)
 
     def _note(self, entry_id: EntryId, kind: ChangeType, at_ms: int, *served: Any) -> None:
         self.number += 1

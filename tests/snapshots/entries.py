@@ -65,7 +65,8 @@ def usecase(slug: str, **fields: Any) -> Entry:
 def snapshot_of(
     kind: Kind, entries: Iterable[Entry], previous: CatalogSnapshot | None = None, revision: int = 1
 ) -> CatalogSnapshot:
-    """The snapshot whose list of a kind has these entries: after `previous`, whose others are removed."""
+    """The snapshot whose list of a kind has these entries: after `previous`, whose others are removed. An entry that says
+    nothing else was updated at `IMPORTED_MS`."""
     previous = previous or CatalogSnapshot()
     builder = SnapshotBuilder(previous)
     now, number = {entry.slug: entry for entry in entries}, builder.after
@@ -74,12 +75,13 @@ def snapshot_of(
         number += 1
         builder.take([Change(EntryId(kind, slug), number, ChangeType.REMOVED, IMPORTED_MS)])
     for slug, entry in now.items():
-        served = replace(entry, updated_ms=IMPORTED_MS).served
+        at_ms = entry.updated_ms or IMPORTED_MS
+        served = replace(entry, updated_ms=at_ms).served
         known = previous.item(kind, slug)
         if known is None or known.body != served:
             number += 1
             change = ChangeType.ADDED if known is None else ChangeType.UPDATED
-            builder.take([Change(EntryId(kind, slug), number, change, IMPORTED_MS, entry.added_ms, served)])
+            builder.take([Change(EntryId(kind, slug), number, change, at_ms, entry.added_ms, served)])
     return builder.finished(Revision(revision, number))
 
 

@@ -68,7 +68,8 @@ def rows_of(body: bytes, kind: str) -> list[tuple[str, str | None]]:
 
 def entry(number: int) -> Entry:
     """One entry a day."""
-    return Entry(f"case-{number}", NOON_MS + number * DAY_MS, b'{"slug":"case-%d"}' % number)
+    at_ms = NOON_MS + number * DAY_MS
+    return Entry(f"case-{number}", at_ms, b'{"slug":"case-%d"}' % number, at_ms)
 
 
 def answered(snapshot: CatalogSnapshot, name: str) -> tuple[bytes, str]:
@@ -113,6 +114,7 @@ async def test_a_part_is_sent_again_only_when_its_entries_changed(world: World) 
         seen = {"If-None-Match": first.header("etag") or ""}
         again = await world.client.get(path, headers=seen)
         assert (again.status, again.body) == (304, b"")
+        world.clock.at_ms += DAY_MS
         await world.add(f"new-{len(path)}", NOON_MS + DAY_MS + len(path) * DAY_MS)
         assert (await world.client.get(path, headers=seen)).status == 200
     untouched = await world.client.get("/sitemap-bots-1.xml")
@@ -153,7 +155,7 @@ def test_parts_hold_all_entries_and_a_new_entry_changes_the_last_one_alone(total
 
 
 def _parts(snapshot: CatalogSnapshot) -> list[tuple[str, str]]:
-    """The parts of use cases in the index, each with the day of its newest entry, which is that of its rows."""
+    """The parts of use cases in the index, each with the day of its last change, which is that of its rows."""
     body = MAPS.index(snapshot).answer({}).body
     found = []
     for address, day in rows_of(body, "sitemap"):
@@ -166,7 +168,7 @@ def _parts(snapshot: CatalogSnapshot) -> list[tuple[str, str]]:
 
 
 def test_a_day_beyond_the_calendar_is_left_out() -> None:
-    snapshot = snapshot_of(Kind.USECASES, [Entry("far", NEWEST_MS, b"{}"), Entry("first", 0, b"{}")])
+    snapshot = snapshot_of(Kind.USECASES, [Entry("far", NEWEST_MS, b"{}", NEWEST_MS), Entry("first", 0, b"{}", 1)])
     assert rows_of(answered(snapshot, "usecases-1")[0], "url") == [
         (f"{BASE_URL}/usecases/far", None),
         (f"{BASE_URL}/usecases/first", "1970-01-01"),
