@@ -1,11 +1,13 @@
 """The commands of administrators."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
 
-from service.catalogctl.catalog_commands import SUBMISSION
+from service.catalogctl.catalog_commands import BOT_FACTS, SUBMISSION, USECASE_FACTS
 from service.catalogctl.client import Reply, text_of
-from service.catalogctl.command import CSV, ROOT, Command, argument, command, facts, required, table
+from service.catalogctl.command import CSV, ROOT, Command, argument, command, done, facts, required, table
 from service.catalogctl.failures import Exit, Misused, Refused
 from service.catalogctl.lists import PAGES, SPONSORSHIP, Entry, entries_of
 from service.catalogctl.session import Session
@@ -79,6 +81,9 @@ CHANGES = table(
     """CHANGE*: id; WHEN*: createdAt moment; ACTION*: action; TARGET*: targetId; BY: actorEmail/actorId/actorType""",
     "No changes.",
 )
+_STORED = "Updated: updatedAt moment; Retired: retiredAt moment"
+USECASE = facts(f"{USECASE_FACTS}; {_STORED}", "useCase")
+BOT = facts(f"{BOT_FACTS}; {_STORED}", "bot")
 SITES = table(
     "WEBSITE*: site; IMPRESSIONS>: impressions; CLICKS>: clicks", "Nothing was counted by website on these days."
 )
@@ -187,6 +192,44 @@ def _entries(session: Session, path: str, **query: str) -> Iterator[Entry]:
             return
 
 
+# Entries of the catalog.
+
+
+def _entry_of(text: str) -> Entry:
+    """An entry as JSON, or in the file after `@`. Raises `Misused`."""
+    try:
+        read = Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text
+        entry = json.loads(read)
+    except OSError as error:
+        raise Misused(f"cannot read {printable(text[1:])}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise Misused(f"the entry is not JSON: {printable(str(error))}") from None
+    if not isinstance(entry, dict):
+        raise Misused("the entry must be a JSON object")
+    return entry
+
+
+usecase_of: Callable[[str], Entry] = partial(_entry_of)
+bot_of: Callable[[str], Entry] = partial(_entry_of)
+
+
+def _put(row: Command, session: Session) -> None:
+    """Put an entry. One that says when it was updated must still be the version that was read."""
+    method, path, _ = row.request(session)
+    entry = row.fields(session)["entry"]
+    seen, if_match = entry.get("updatedAt"), None
+    if seen is not None:
+        stored = session.client.ask("GET", path)
+        current = next((each for each in stored.document.values() if isinstance(each, dict)), {})
+        if stored.document.get("retiredAt") is None and current.get("updatedAt") == seen:
+            if_match = stored.headers.get("etag")
+        if if_match is None:
+            words = "the entry has changed since you read it; read it again, or leave out updatedAt to replace it"
+            raise Refused(words, "precondition_failed")
+    row.finish(session, session.client.ask(method, path, {}, entry, if_match))
+
+
+_ENTRY = "the entry as JSON, or @FILE; with updatedAt it must not have changed since"
 _AREA = "admin/sponsorships"
 _SUBMISSIONS = "admin/catalog/submissions"
 _READ = required(seen="the version of the submission that you read, as submissions has it")
@@ -240,6 +283,16 @@ ADMIN = (
             argument("--order=", "default: newest", choices=("newest", "oldest")), paged=True, csv=CSV),
     command("sponsors", f"GET {_AREA}/sponsors", "List the accounts with a sponsor profile, newest first.", SPONSORS,
             paged=True, csv=CSV),
+    command("usecase", "GET admin/catalog/usecases/{slug}", "Show a use case as stored, also a retired one.", USECASE),
+    command("put-usecase", "PUT admin/catalog/usecases/{slug}", "Create, replace or restore a use case.", USECASE,
+            argument("ENTRY", _ENTRY, "entry", usecase_of), run=_put),
+    command("retire-usecase", "DELETE admin/catalog/usecases/{slug}", "Retire a use case; putting it restores it.",
+            done("slug", "is retired")),
+    command("bot", "GET admin/catalog/bots/{slug}", "Show a bot template as stored, also a retired one.", BOT),
+    command("put-bot", "PUT admin/catalog/bots/{slug}", "Create, replace or restore a bot template.", BOT,
+            argument("ENTRY", _ENTRY, "entry", bot_of), run=_put),
+    command("retire-bot", "DELETE admin/catalog/bots/{slug}", "Retire a bot template; putting it restores it.",
+            done("slug", "is retired")),
     command("slots", f"GET {_AREA}/slots", "List all slots, retired ones too.", SLOTS, csv=CSV),
     command("audit", f"GET {_AREA}/audit", "Show what was changed, and who did it, newest first.", CHANGES,
             argument("[ID]", "only changes of this account, campaign, booking, slot, key or submission", "targetId"),

@@ -24,16 +24,13 @@ TOPICS = {
 CHOICES = {"on": True, "off": False}
 USECASES = table("SLUG*: slug; TITLE: title; WHO: who; OUTCOME: roi; ADDED*: addedAt day", "Nothing found.", "data")
 BOTS = table("SLUG*: slug; NAME: name; CATEGORY: category; JOB: job; ADDED*: addedAt day", "Nothing found.", "data")
-USECASE = facts(
-    """Slug: slug; Title: title; Who: {who} ({handle}); Outcome: roi; Source: sourceUrl; Added: addedAt day;
+USECASE_FACTS = """Slug: slug; Title: title; Who: {who} ({handle}); Outcome: roi; Source: sourceUrl; Added: addedAt day;
     Guide: guide.title; Category: guide.category; Opportunity: guide.opportunity lines; Audience: guide.audience;
     Platforms: guide.platforms; Bots: guide.botSlugs; Value: {guide.value.amount} {guide.value.label} {guide.value.basis};
     Steps: guide.steps steps; Prompt: guide.prompt lines"""
-)
-BOT = facts(
-    """Slug: slug; Name: name; Category: category; Who: {who} ({handle}); Job: job lines; Template: templateUrl;
+BOT_FACTS = """Slug: slug; Name: name; Category: category; Who: {who} ({handle}); Job: job lines; Template: templateUrl;
     Added: addedAt day"""
-)
+USECASE, BOT = facts(USECASE_FACTS), facts(BOT_FACTS)
 ONE = {"usecases": USECASE, "bots": BOT}
 CATEGORIES = table("CATEGORY*: name; USE CASES*: useCases; BOTS*: bots", "There are no categories.", "data")
 MINTED = facts(

@@ -91,6 +91,8 @@ class Classes:
     partitions: type[PartitionManager] = PartitionManager
     placements: type[Placements] = Placements
     sites: type[SiteBook] = SiteBook
+    catalog: type[Catalog] = Catalog
+    editor: type[CatalogEditor] = CatalogEditor
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +193,11 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
             stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
         ),
         mail=_mail_sender(config, links, stores.outbox, ports, limits),
-        catalog=Catalog(stores.catalog, limits.catalog),
         submissions=classes.submissions(
             stores.submissions, clock, entropy, limits.submissions, node=node, limits=bounds
         ),
-        editor=CatalogEditor(stores.catalog, clock, entropy, None, node=node, limits=bounds),
+        catalog=classes.catalog(stores.catalog, limits.catalog),
+        editor=classes.editor(stores.catalog, clock, entropy, None, node=node, limits=bounds),
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
         sponsorship=stores.sponsorship,

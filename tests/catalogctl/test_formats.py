@@ -34,9 +34,17 @@ READ = json.dumps(dict(zip(SEEN, ("Now", *list(CREATIVE.values())[2:]), strict=T
 READ = READ.replace(" ", "_").replace("{", "{{").replace("}", "}}")
 """The content of the campaign as a script has read it."""
 
-ENTRY = json.dumps({"slug": "sorter", "name": "S", "who": "A", "handle": "@a", "job": "J"} | {"templateUrl": HOOK})
-EDIT = ENTRY.replace("sorter", "bot-01").replace(" ", "").replace("{", "{{").replace("}", "}}")
-ENTRY = ENTRY.replace(" ", "").replace("{", "{{").replace("}", "}}")
+BOT = {"name": "Helper", "who": "Clerk", "handle": "@clerk", "job": "Helps.", "templateUrl": "https://example.com/t"}
+USECASE = {"title": "Done", "who": "Clerk", "handle": "@clerk", "roi": "Much", "sourceUrl": "https://example.com/s"}
+
+
+def compact(entry: dict[str, str]) -> str:
+    """JSON without spaces, and with braces that `format_map` leaves."""
+    return json.dumps(entry, separators=(",", ":")).replace("{", "{{").replace("}", "}}")
+
+
+SORTER = compact(BOT | {"slug": "sorter"})
+EDIT = compact(BOT | {"slug": "bot-01"})
 """An entry for the catalog, and an edit of one."""
 
 STORY = (
@@ -118,7 +126,7 @@ STORY = (
     ("admin decline-refund {booking} --note No", "booking.id", "", "Declined     No\n"),
     ("admin refund {booking}", "booking.id", "", "Status       refunding\n"),
     (f"admin reject {{campaign}} --note No --seen {READ}", "campaign.id", "", "Note      No\n"),
-    (f"submit bots --entry {ENTRY}", "submission.id", "first", "Status      pending\n"),
+    (f"submit bots --entry {SORTER}", "submission.id", "first", "Status      pending\n"),
     (f"submit bots --entry {EDIT} --slug bot-01", "submission.id", "second", "Edit        yes\n"),
     ("submissions", "items.id", "", "bots  sorter  pending  2026-11-18\n"),
     (
@@ -131,6 +139,12 @@ STORY = (
     ("admin accept {second} --seen {secondseen}", "submission.id", "", "Status      accepted\n"),
     ("admin revenue", "items.month", "", "1  USD 120.00  USD 120.00  USD 0.00\n"),
     ("admin sites", "items.site", "", "events.count_sites is off.\n"),
+    (f"admin put-usecase made-here {compact(USECASE)}", "useCase.slug", "", "Outcome  Much\n"),
+    ("admin usecase made-here", "useCase.slug", "", "Updated  2026-11-18 12:00 UTC\n"),
+    ("admin retire-usecase made-here", "useCase.slug", "", "made-here is retired.\n"),
+    (f"admin put-bot made-here {compact(BOT)}", "bot.slug", "", "Job       Helps.\n"),
+    ("admin retire-bot made-here", "bot.slug", "", "made-here is retired.\n"),
+    ("admin bot made-here", "bot.slug", "", "Retired   2026-11-18 12:00 UTC\n"),
 )
 EMPTY = {"sponsor placements", "report", "admin sites"}
 """Lists that are empty in this story."""

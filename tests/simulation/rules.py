@@ -28,6 +28,7 @@ class Scene(StrEnum):
     KEYS = "keys"
     WEBSITES = "websites"
     PEOPLE = "people"
+    CATALOG = "catalog"
     WHOLE = "whole"
     SUBMISSIONS = "submissions"
 

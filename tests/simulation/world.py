@@ -26,6 +26,7 @@ from tests.simulation.oracle import counts
 from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION, case_of
 from tests.simulation.oracle.log import Log
 from tests.simulation.oracle.logins import Logins
+from tests.simulation.oracle.shelf import Shelf
 from tests.simulation.oracle.submissions import Book
 from tests.simulation.oracle.tally import Tally
 from tests.simulation.oracle.visits import Visits
@@ -92,6 +93,7 @@ class World:
         self.log = Log()
         self.tally = Tally()
         self.register, self.visits, self.logins = Register(self), Visits(), Logins()
+        self.shelf = Shelf(self)
         self.processor = Processor(self)
         self.post = MailServer(self)
         chance = Random(f"{seed}-world")

@@ -20,6 +20,7 @@ from tests.simulation.oracle import (
     quota,
     renewals,
     running,
+    shelf,
     sites,
     submissions,
     visibility,
@@ -47,6 +48,8 @@ judge_people = judging(people)
 """For worlds of people. `visits` and `logins` check each of their transactions."""
 judge_submissions = judging(submissions)
 """For worlds of submissions, each of whose transactions is judged at its commit, too."""
+judge_catalog = judging(shelf)
+"""For worlds that edit the catalog. `shelf` checks each transaction and each read, too."""
 judge_sponsorship = judging(answers, money, access)
 
 
