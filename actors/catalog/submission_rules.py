@@ -1,4 +1,4 @@
-"""The rules of submissions: locked rows and messages in, changes and answers out. Pure; source: ADR 0098."""
+"""The rules of submissions: locked rows and messages in, changes and answers out. Pure; source: ADR 0099."""
 
 import json
 from collections.abc import Iterable, Sequence
