@@ -3,6 +3,7 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import nlargest
 from typing import NamedTuple
 
 from actors.catalog.messages import Change, ChangeType, EntryId, Kind
@@ -52,6 +53,11 @@ class ChangeLog:
     def removal(self, entry_id: EntryId) -> int | None:
         """The number of the removal of an entry that was removed."""
         return self._removed.get(entry_id)
+
+    def removals(self, most: int) -> Sequence[tuple[EntryId, int]]:
+        """The entries that were removed last, with when that was, in milliseconds."""
+        newest = nlargest(most, self._removed.items(), key=lambda item: item[1])
+        return [(entry_id, self._at[bisect_left(self._numbers, number)]) for entry_id, number in newest]
 
     def page(self, after: int, limit: int) -> ChangePage:
         """At most `limit` changes with numbers above `after`. On the last page, `last` is at least that of the newest."""

@@ -1,5 +1,6 @@
 """Submissions through the API: proposing entries and edits, their lists, and the review that writes them to the catalog."""
 
+import json
 from typing import Any
 
 import pytest
@@ -122,6 +123,10 @@ async def test_a_large_entry_is_refused(world: World) -> None:
     case |= {"addedAt": 1, "guide": guide}
     refused = await person.post(SUBMISSIONS, {"kind": "usecases", "entry": case})
     assert refused.words == "413 payload_too_large"
+    case["guide"]["prompt"] = "fits"
+    fits = {"kind": "usecases", "entry": case}
+    assert len(json.dumps(fits)) > 50_000, "more than other bodies have"
+    await proposed(person, fits)
     huge = await person.post(SUBMISSIONS, bot(job="x" * 1_000_000))
     assert huge.words == "413 payload_too_large"
 

@@ -149,6 +149,8 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
     "/admin/bookings": _bookings_paid,
     "/admin/accounts/{id}": _account,
+    "/admin/usecases/{slug}": at("/admin/usecases/case-04"),
+    "/admin/bots/{slug}": at("/admin/bots/bot-00"),
     "/admin/slots/{id}": with_something("/admin/slots/left-top"),
 }
 """Functions by path that create the content of a page and return its address."""

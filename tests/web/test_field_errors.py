@@ -74,6 +74,14 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/admin", "resume"): "reviewCampaign",
     ("/admin", "refund"): "refundBooking",
     ("/admin", "decline"): "declineRefund",
+    ("/admin/new-usecase", "create"): "putUseCase",
+    ("/admin/new-usecase", "preview"): "previewUseCase",
+    ("/admin/usecases/{slug}", "save"): "putUseCase",
+    ("/admin/usecases/{slug}", "preview"): "previewUseCase",
+    ("/admin/new-bot", "create"): "putBot",
+    ("/admin/new-bot", "preview"): "previewBot",
+    ("/admin/bots/{slug}", "save"): "putBot",
+    ("/admin/bots/{slug}", "preview"): "previewBot",
     ("/admin/slots/new", "create"): "createSlot",
     ("/admin/slots/{id}", "save"): "editSlot",
 }
@@ -87,7 +95,7 @@ ENTRIES: Mapping[tuple[str, str], type[BaseModel]] = {
 
 UNTYPED = {
     *("slotId", "idempotencyKey", "seen", "decision", "admin", "credential", "userCode", "claimToken", "email"),
-    *("addedAt", "updatedAt", "guide"),
+    *("slug", "addedAt", "updatedAt", "guide"),
 }
 """Properties that a form sends without a field of its own, or that its first step has asked for."""
 
@@ -184,7 +192,7 @@ def test_every_problem_that_the_code_names_itself_has_a_sentence() -> None:
                 codes |= {
                     node.args[1].value for node in _literals(path, call) if isinstance(node.args[1], ast.Constant)
                 }
-    in_no_form = {"cursor", "unknown_booking", "too_many_problems"}
+    in_no_form = {"cursor", "unknown_booking", "too_many_problems", "any", "both", "etag", "mismatch"}
     empty_field = {"missing", "value_error"}
     assert codes - in_no_form - empty_field <= BY_CODE.keys() | FORMS
 

@@ -63,8 +63,15 @@ CASE_ERRORS = {
     "guide_prompt": "Write the prompt to start with.",
     "guide_botSlugs": "Line 1: Write small letters, digits and single hyphens, such as sorts-receipts.",
 }
-NO_BOT = {"name": "Fine", "slug": "A!", "who": "", "handle": "@w", "job": "x" * 2_001, "templateUrl": "javascript:x"}
-BOT_ERRORS = {
+NO_PROPOSED_BOT = {
+    "name": "Fine",
+    "slug": "A!",
+    "who": "",
+    "handle": "@w",
+    "job": "x" * 2_001,
+    "templateUrl": "javascript:x",
+}
+PROPOSED_BOT_ERRORS = {
     "slug": "Write small letters, digits and single hyphens, such as sorts-receipts.",
     "job": "This has 2,001 characters. Shorten it by 1.",
     "templateUrl": ADDRESS,
@@ -99,6 +106,48 @@ START_ERRORS = {
     "body": "Write the text of the ad.",
 }
 SEEN = dict.fromkeys(("headline", "body", "cta", "targetUrl", "logoText"), "As read")
+BAD_SLUG = "Use lower-case letters, digits and single hyphens, such as late-invoices."
+NO_USECASE = {
+    "title": "x" * 201,
+    "who": "",
+    "handle": "a\u2028b",
+    "roi": "An hour",
+    "sourceUrl": "nonsense",
+    "addedAt": "soon",
+    "guide_title": "Begin",
+    "guide_botSlugs": "A B",
+    "value_kind": "guess",
+}
+USECASE_ERRORS = {
+    "title": "This has 201 characters. Shorten it by 1.",
+    "who": "Fill this in.",
+    "handle": "Write it on one line.",
+    "sourceUrl": ADDRESS,
+    "guide_category": "Fill this in.",
+    "guide_opportunity": "Fill this in.",
+    "guide_audience": "Fill this in.",
+    "guide_botSlugs": BAD_SLUG,
+    "guide_prompt": "Fill this in.",
+    "value_amount": "Fill this in.",
+    "value_label": "Fill this in.",
+    "value_basis": "Fill this in.",
+    "value_kind": "Choose one of the options.",
+    "addedAt": "Write a date and time such as 2026-12-31T18:00.",
+}
+NO_BOT = {
+    "name": "",
+    "category": "x" * 201,
+    "who": "A",
+    "handle": "@a",
+    "job": "",
+    "templateUrl": "nonsense",
+}
+BOT_ERRORS = {
+    "name": "Fill this in.",
+    "job": "Fill this in.",
+    "category": "This has 201 characters. Shorten it by 1.",
+    "templateUrl": ADDRESS,
+}
 DEVICE = "Write the code that the device shows."
 
 
@@ -123,7 +172,7 @@ CASES = (
     ),
     Case("/sponsor/campaigns/new", "create", NO_CAMPAIGN, CAMPAIGN_ERRORS),
     Case("/submissions/new", "send-usecases", NO_CASE, CASE_ERRORS),
-    Case("/submissions/new", "send-bots", NO_BOT, BOT_ERRORS),
+    Case("/submissions/new", "send-bots", NO_PROPOSED_BOT, PROPOSED_BOT_ERRORS),
     *(Case("/sponsor/campaigns/{id}", do, NO_CAMPAIGN, CAMPAIGN_ERRORS) for do in ("save", "save-and-submit")),
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_WEEK, NO_WEEK_ERRORS) for do in ("reserve", "reserve-and-pay")),
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_START, START_ERRORS) for do in ("start", "start-and-pay")),
@@ -190,6 +239,13 @@ CASES = (
         {"campaign": "{campaign}", "note": ""},
         {"note-{campaign}": "Write why you reject it. The sponsor reads it."},
     ),
+    *(
+        Case("/admin/new-usecase", do, NO_USECASE | {"slug": "A!"}, {"slug": BAD_SLUG, **USECASE_ERRORS})
+        for do in ("create", "preview")
+    ),
+    *(Case("/admin/usecases/{slug}", do, NO_USECASE, USECASE_ERRORS) for do in ("save", "preview")),
+    *(Case("/admin/new-bot", do, NO_BOT | {"slug": "made-here"}, BOT_ERRORS) for do in ("create", "preview")),
+    *(Case("/admin/bots/{slug}", do, NO_BOT, BOT_ERRORS) for do in ("save", "preview")),
     Case(
         "/admin/slots/new",
         "create",

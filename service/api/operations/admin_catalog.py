@@ -34,6 +34,7 @@ from service.schemas.catalog import (
     is_slug,
 )
 from service.schemas.fields import NEWEST_MS
+from service.schemas.internal import RetiredEntries, RetiredEntry
 from service.snapshots.etags import digest_in, etag_of
 
 BODY_BYTES = 6 * DOCUMENT_BYTES
@@ -46,6 +47,8 @@ NO_SLUG = (
     "`chasing-late-invoices`."
 )
 ANY = "*"
+MOST_RETIRED = 50
+"""The removed entries that administrators see in a list."""
 
 
 async def _put(services: Services, call: Call, kind: Kind) -> Answer | Refused:
@@ -60,9 +63,13 @@ async def _put(services: Services, call: Call, kind: Kind) -> Answer | Refused:
         return condition
     draft = draft_of(entry_id, body)
     if draft is None:
-        return Refused(Code.PAYLOAD_TOO_LARGE, f"The entry is larger than {DOCUMENT_BYTES // 1024} KiB.")
+        return _too_large()
     outcome = await services.editor.put(entry_id, draft, call.caller.agent, added_ms=body.addedAt, condition=condition)
     return _answer(outcome, kind)
+
+
+def _too_large() -> Refused:
+    return Refused(Code.PAYLOAD_TOO_LARGE, f"The entry is larger than {DOCUMENT_BYTES // 1024} KiB.")
 
 
 def draft_of(entry_id: EntryId, body: UseCaseBody | BotBody) -> Draft | None:
@@ -99,10 +106,28 @@ async def _read(services: Services, call: Call, kind: Kind) -> Answer | Refused:
     return unknown_entry(kind) if stored.retired is None else _shown_retired(kind, stored.retired)
 
 
+async def preview(services: Services, call: Call, kind: Kind) -> Answer | Refused:
+    """The entry of a body as `PUT` would store it now. Nothing is stored."""
+    entry_id, body = EntryId(kind, call.path_values["slug"]), call.body
+    draft = draft_of(entry_id, body) if is_slug(entry_id.slug) else None
+    if draft is None:
+        return Refused(Code.NOT_FOUND, NO_SLUG) if not is_slug(entry_id.slug) else _too_large()
+    now_ms = services.clock.now_ms()
+    added_ms = now_ms if body.addedAt is None else body.addedAt
+    return _shown(kind, Entry(entry_id.slug, added_ms, draft(added_ms), now_ms))
+
+
+async def list_retired(services: Services, call: Call) -> Answer:
+    """The entries that were removed last, from memory."""
+    removals = services.catalog.snapshot.changes.removals(MOST_RETIRED)
+    items = [RetiredEntry(kind=each.kind, slug=each.slug, retiredAt=at_ms) for each, at_ms in removals]
+    return Answer.of(RetiredEntries(items=items))
+
+
 def condition_of(call: Call) -> Condition | Refused:
     """What `If-Match` and `If-None-Match` ask for (RFC 9110, 13.1). The comparison of If-Match is strong."""
     headers = call.request.headers
-    only_new = headers.get("if-none-match")
+    only_new = headers.get("if-none-match") or None
     if only_new not in (None, ANY):
         return invalid_field("If-None-Match", "any", "must be * here, which creates only")
     if_match = headers.get("if-match")
@@ -135,10 +160,10 @@ def _answer(outcome: EntrySaved | EntryRetired | Conflict | Refused, kind: Kind)
 
 def _conflict(kind: Kind, current: Entry | None) -> Refused:
     if current is None:
-        words = f"There is no such {WORDS[kind]} now: it may have been retired. To create it, leave out `If-Match`."
+        words = f"There is no such {WORDS[kind]} now: it may have been retired. To create it, send no If-Match."
     else:
         words = (
-            f"This {WORDS[kind]} exists and is not the version that you name. Read it, and send its ETag in `If-Match`."
+            f"This {WORDS[kind]} exists and is not the version that you name. Read it, and send its ETag as If-Match."
         )
     return Refused(Code.PRECONDITION_FAILED, words)
 

@@ -150,6 +150,8 @@ ROWS = (
         scopes=(Scope.SPONSOR_READ,),
         codes=(Code.NOT_FOUND,),
     ),
+)
+REVIEWS = (
     admin_read(
         name="listAllSubmissions",
         path=ADMIN_PATH,

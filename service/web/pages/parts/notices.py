@@ -50,6 +50,8 @@ NOTICES: Mapping[str, str] = {
     "edit_approved": "The edit is approved. The ad stays paused.",
     "edit_rejected": "The edit is rejected, and the approved words stay. The sponsor can read your note.",
     "campaign_paused": "The ad is paused. It is not shown until it is resumed.",
+    "entry_saved": "The entry is saved. Everybody sees it within a second.",
+    "entry_retired": "The entry is retired. Nobody sees it any more, and you can restore it.",
     "slot_created": "The slot is created.",
     "slot_saved": "The slot is saved. Existing bookings stay as they were.",
     "slot_retired": "The slot is retired. It is no longer shown or sold.",

@@ -166,10 +166,13 @@ class PageRequest:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         idempotency_key: str | None = None,
+        condition: Mapping[str, str] | None = None,
     ) -> OperationResult:
-        """Call an operation of the API as the visitor of this page. Query parameters that are None are left out."""
+        """Call an operation of the API as the visitor of this page. Query parameters that are None are left out. `condition`
+        has the header `if-match` or `if-none-match`."""
         operation = BY_NAME[name]
         headers = {**self.request.headers, "content-type": "application/json", "if-none-match": ""}
+        headers |= condition or {}
         if idempotency_key is not None:
             headers[IDEMPOTENCY_KEY] = idempotency_key
         request = replace(
