@@ -3,6 +3,7 @@
 Entries are kept as JSON, so serving a page only joins bytes.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
@@ -18,6 +19,9 @@ from service.snapshots.turns import Searcher
 
 LONG = 10_000
 """A snapshot of more changes is built in a thread, so that the event loop does not wait for it."""
+
+MANY = 100
+"""So many changes are an import or a start, and logged. Edits are not."""
 
 SEARCH_CHARACTERS = 200
 """Maximum length of `q` (ADR 0015)."""
@@ -159,6 +163,5 @@ class Catalog(SnapshotFollower):
             self.snapshot = builder.finished(revision)
         self._remembered = {}
         self._first_pages = {}
-        self._log.info(
-            "loaded %d changes of %r in %.1f s", len(builder.changes), self.snapshot, trio.current_time() - started
-        )
+        level, count = (logging.INFO if len(builder.changes) >= MANY else logging.DEBUG), len(builder.changes)
+        self._log.log(level, "loaded %d changes of %r in %.1f s", count, self.snapshot, trio.current_time() - started)

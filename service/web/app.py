@@ -80,8 +80,8 @@ def build_app(
     app = QuartTrio("service.web", template_folder="templates", static_folder=None)
     compressor = Compressor()
     app.asgi_http_class = ShieldedConnection
-    bodies = [(each.path, each.body_bytes) for each in operations] + [(each.path, each.body_bytes) for each in pages]
-    app.request_class = _bounded({path: most for path, most in bodies if most is not None})
+    bodies = {each.path: each.body_bytes for each in operations if each.body_bytes is not None}
+    app.request_class = _bounded(bodies | {each.path: each.body_bytes for each in pages if each.body_bytes is not None})
     app.config["MAX_CONTENT_LENGTH"] = services.config.http.body_bytes
     app.config["BODY_TIMEOUT"] = services.config.http.request_seconds
     app.config["RESPONSE_TIMEOUT"] = RESPONSE_SECONDS

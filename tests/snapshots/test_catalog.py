@@ -5,8 +5,8 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.catalog.store import Entry, Kind
-from service.snapshots.catalog_entries import CatalogSnapshot, Page, Position
+from actors.catalog.store import Entry, Kind, Revision
+from service.snapshots.catalog_entries import CatalogSnapshot, Page, Position, SnapshotBuilder
 from service.snapshots.categories import Categories, categories_body
 from tests.snapshots.entries import bot, guide_fields, usecase
 from tests.snapshots.entries import snapshot_of as snapshot_of_kind
@@ -20,7 +20,7 @@ def snapshot_of(*entries: Entry, revision: int = 1, previous: CatalogSnapshot | 
 
 
 def from_times(times: dict[str, int]) -> CatalogSnapshot:
-    return snapshot_of(*(Entry(slug, added_ms, f'{{"slug":"{slug}"}}'.encode()) for slug, added_ms in times.items()))
+    return snapshot_of(*_entries_of(times))
 
 
 def slugs_of(page: Page) -> list[str]:
@@ -190,3 +190,46 @@ def test_of_many_categories_those_with_most_entries_are_listed() -> None:
     listed = json.loads(categories_body(Categories().edited([], members), Categories()))["data"]
     assert len(listed) == 1_000
     assert sum(each["useCases"] == 2 for each in listed) == 600
+
+
+# Changes.
+
+
+def told(snapshot: CatalogSnapshot, after: int = 0, limit: int = 100) -> list[tuple[str, str]]:
+    return [(row["slug"], row["change"]) for row in map(json.loads, snapshot.changes.page(after, limit).rows)]
+
+
+@given(TIMES, TIMES, st.integers(1, 7))
+def test_changes_after_a_snapshot_lead_to_the_next_one(
+    before: dict[str, int], after: dict[str, int], limit: int
+) -> None:
+    first = from_times(before)
+    second = snapshot_of(*_entries_of(after), previous=first)
+    assert walked(second, limit) == sorted(after, key=lambda slug: (-after[slug], slug))
+    end = first.changes.page(0, 100).last
+    gone = {slug for slug, change in told(second, end) if change == "removed"}
+    assert gone == before.keys() - after.keys()
+    same = {slug for slug, added_ms in before.items() if after.get(slug) == added_ms}
+    assert {slug for slug, _ in told(second, end)} == before.keys() ^ after.keys() | (
+        before.keys() & after.keys()
+    ) - same
+    assert len(told(second)) == len(before.keys() | after.keys())
+    assert second.changes.page(second.changes.revision.newest, limit) == ([], second.changes.revision.newest, False)
+
+
+def _entries_of(times: dict[str, int]) -> list[Entry]:
+    return [Entry(slug, added_ms, f'{{"slug":"{slug}","at":{added_ms}}}'.encode()) for slug, added_ms in times.items()]
+
+
+def test_forgotten_removals_are_dropped_and_a_snapshot_that_missed_one_is_loaded_anew() -> None:
+    first = from_times({"a": 1, "b": 2})
+    without = snapshot_of(*_entries_of({"b": 2}), previous=first)
+    newest = without.changes.revision.newest
+    assert ("a", "removed") in told(without)
+    assert [entry_id.slug for entry_id, _ in without.changes.removals(9)] == ["a"]
+    forgotten = Revision(9, newest, newest)
+    assert SnapshotBuilder(without).leads_to(forgotten)
+    assert told(SnapshotBuilder(without).finished(forgotten)) == [each for each in told(without) if each[0] != "a"]
+    assert not SnapshotBuilder(first).leads_to(forgotten)
+    assert not SnapshotBuilder(without).leads_to(Revision(0, newest))
+    assert SnapshotBuilder(CatalogSnapshot()).leads_to(forgotten)

@@ -1,5 +1,6 @@
 """The contract of the catalog store, over Postgres and in memory: editing entries, and the changes that mirrors follow."""
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -9,13 +10,15 @@ from actors.catalog.state import Decision, Snapshot, decide, entries_to_read
 from actors.catalog.store import CatalogStore, Import, Stored
 from actors.retention.store import Rows
 from actors.values import BatchId
+from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 from tests.doubles.catalog import MemoryCatalog
 from tests.doubles.tables import Memory
 from tests.fakes import together
+from tests.slow import SLOW
 from tests.snapshots.editing import CLERK, entry_id, put, retire
-from tests.snapshots.entries import IMPORTED_MS, bot, of_bots, usecase
+from tests.snapshots.entries import IMPORTED_MS, bot, loaded_from, of_bots, usecase
 from tests.stores.conftest import Stores, beside
 from tests.stores.test_catalog_contract import Loaded, loaded
 
@@ -158,3 +161,40 @@ async def test_an_import_by_the_last_release_leaves_its_changes_too(database: Da
     found = (await loaded(store, newest)).changes
     assert [(change.slug, change.type) for change in found] == [("a", UPDATED), ("b", REMOVED)]
     assert all(change.at_ms > 1_700_000_000_000 for change in found)
+
+
+EDITORS, EDITS = (4, 60) if SLOW else (3, 5)
+
+
+async def test_a_snapshot_that_follows_changes_is_equal_to_one_that_is_loaded_anew(store: CatalogStore) -> None:
+    """Random edits of several nodes and imports, followed meanwhile: no change appears behind one that was read."""
+    snapshots = [CatalogSnapshot()]
+
+    async def editing(number: int) -> None:
+        chance = random.Random(number)
+        for seq in range(1, EDITS + 1):
+            name = f"{chance.choice(list(Kind))}/{chance.choice('abcdefgh')}"
+            message = retire(name) if chance.random() < 0.3 else put(name, chance.randrange(9))
+            await edited(store, message, put(f"bots/by-{number}", seq), seq=seq, node=f"{number}")
+            if seq % 5 == 0:
+                await store.replace(
+                    of_bots(bot(f"i-{chance.randrange(4)}", addedAt=seq), bot(f"j-{number}", addedAt=seq))
+                )
+
+    async def following() -> None:
+        while snapshots[-1].revision < EDITORS * EDITS:
+            builder = SnapshotBuilder(snapshots[-1])
+            revision = await store.changes(builder.after, builder.take)
+            assert builder.leads_to(revision)
+            snapshots.append(builder.finished(revision))
+
+    outcomes = await together(*(lambda number=number: editing(number) for number in range(EDITORS)), following)
+    assert not [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+    builder = SnapshotBuilder(snapshots[-1])
+    followed = builder.finished(await store.changes(builder.after, builder.take))
+    anew = await loaded_from(store)
+    for kind in Kind:
+        assert followed.page(kind, None, 100).body() == anew.page(kind, None, 100).body()
+        assert followed.page(kind, None, 100).etag() == anew.page(kind, None, 100).etag()
+    assert followed.changes.page(0, 100) == anew.changes.page(0, 100)
+    assert len(snapshots) > 2
