@@ -1,5 +1,6 @@
 """Tools of the Model Context Protocol: the same answers, limits, charges and refusals as the operations behind them."""
 
+import json
 import re
 
 import jsonschema_rs
@@ -164,6 +165,19 @@ async def test_a_call_is_one_line_of_the_log_as_its_operation(world: World, capl
     ]
     page = (await world.client.get("/metrics")).body.decode()
     assert re.search(r'^\w+\{[^}]*operation="getBot"[^}]*status="404"[^}]*\} 1', page, re.MULTILINE), page
+
+
+@pytest.mark.parametrize(
+    ("written", "taken"),
+    [("2", True), ("2.0", True), ("2e0", True), ("20e-1", True), ("2.0000000000000000001", False), ("2.5", False)],
+)
+async def test_an_argument_is_a_whole_number_if_its_text_is_one(world: World, written: str, taken: bool) -> None:
+    sent = message("tools/call", {"name": "search_bots", "arguments": {"limit": "LIMIT"}})
+    body = json.dumps(sent).replace('"LIMIT"', written).encode()
+    response = await world.client.post("/mcp", body=body, headers={"Content-Type": "application/json"})
+    result = response.json["result"]
+    assert result.get("isError", False) is not taken, result
+    assert not taken or len(result["structuredContent"]["data"]) == 2
 
 
 NO_SLUGS: tuple[object, ...] = (True, ["bot-00"], {}, 1.5, 10**30)
