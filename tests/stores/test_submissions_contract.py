@@ -214,3 +214,21 @@ async def test_nodes_at_the_limit_let_in_no_more_than_it(database: Database) -> 
     news = [propose(submission(20 + place, tenant=f"ten_{place % 2 + 1}")) for place in range(3)]
     answers = await together(*(partial(node.send, new) for node, new in zip(nodes, news, strict=True)))
     assert sorted(map(codes, answers), key=str) == [[Code.SUBMISSION_LIMIT], [Code.SUBMISSION_LIMIT], [None]]
+
+
+async def test_an_export_has_submissions_and_the_records_about_them_page_by_page(desk: Desk) -> None:
+    mine = [await desk.one(propose(submission(number))) for number in (1, 2, 3)]
+    other = await desk.one(propose(submission(4, tenant="ten_3")))
+
+    async def exported(table: str, name: str) -> list[str]:
+        found: list[str] = []
+        place = ""
+        while page := await desk.stores.accounts.export(Account(EMAILS[0], "ten_1", NOW), table, place, 2):
+            found += [each.row[name] for each in page]
+            place = page[-1].place
+        return found
+
+    ids = [each.id for each in mine]
+    assert await exported("catalog_submissions", "id") == ids
+    records = await exported("audit", "target_id")
+    assert {each: records.count(each) for each in (*ids, other.id)} == dict.fromkeys(ids, 1) | {other.id: 0}
