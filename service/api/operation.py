@@ -77,6 +77,7 @@ class Operation:
     keyed: bool = False  # reads the header `Idempotency-Key`
     while_suspended: bool = False  # the session of a suspended account may call this
     pays: bool = False  # calls the payment processor, so the deadline is longer
+    third_party: bool = False  # the texts of the response are written by third parties
     tool: str | None = None  # the name of the tool of the Model Context Protocol that calls this; for reads only
 
     @property

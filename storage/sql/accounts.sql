@@ -155,6 +155,11 @@ select count(*) from gone
 {delete from webhooks by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit
     $4::int for update}
 
+-- name: erase_submissions
+-- Delete the submissions of a tenant. The entries of accepted ones are the catalog's.
+{delete from catalog_submissions by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+    limit $4::int for update}
+
 -- name: erase_bookings
 -- Delete the bookings of a tenant that ended without ever having had money.
 {delete from bookings by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null and status

@@ -9,7 +9,7 @@ import pytest
 from actors.shared.credentials import ENTROPY_BYTES, Kind, new_key
 from actors.values import Tier
 from service.api.mcp.endpoint import SERVER
-from service.api.mcp.tools import definitions, tools_of
+from service.api.mcp.tools import THIRD_PARTY, definitions, tools_of
 from service.api.operations import OPERATIONS
 from tests.api.agents import TOOLS, call, message, refused, send, stateless, url
 from tests.api.callers import CALLERS, Headers, cookie
@@ -55,7 +55,9 @@ async def test_the_list_of_tools_says_what_each_is_for(world: World) -> None:
     tools = {tool["name"]: tool for tool in response.json["result"]["tools"]}
     assert tools.keys() == TOOLS.keys()
     for tool in tools.values():
-        assert tool["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
+        own = tool["name"] == "get_usage"
+        assert tool["annotations"] == {"readOnlyHint": True, "openWorldHint": not own}
+        assert (THIRD_PARTY in tool["description"]) is not own, "entries are written by others"
         assert tool["description"].startswith(tool["title"])
     assert len(response.body) < 20_000
 
@@ -68,6 +70,7 @@ async def test_a_tool_answers_what_its_operation_answers(world: World, tool: str
     if tool != "get_usage":
         assert world.tenant_of(key).month_used == 2, "each counts"
     assert result["isError"] is False
+    assert result.get("_meta", {}).get("thirdPartyContent", False) is (tool != "get_usage")
     assert result["structuredContent"] | {"requestsUsed": 0} == direct | {"requestsUsed": 0}
     [schema] = [each.outputSchema for each in definitions(tools_of(OPERATIONS), BASE_URL) if each.name == tool]
     jsonschema_rs.validator_for(schema).validate(result["structuredContent"])
@@ -258,4 +261,5 @@ async def test_a_stateless_call_says_who_answers(world: World) -> None:
     result = response.json["result"]
     assert result["structuredContent"]["slug"] == "bot-00"
     assert result["resultType"] == "complete"
-    assert result["_meta"] == {"io.modelcontextprotocol/serverInfo": SERVER.model_dump()}
+    own = {"io.modelcontextprotocol/serverInfo": SERVER.model_dump()}
+    assert result["_meta"] == own | {"thirdPartyContent": True}

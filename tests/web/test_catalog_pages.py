@@ -241,7 +241,11 @@ async def test_a_use_case_shows_all_that_it_has(world: World) -> None:
     assert "/bots/bot-00" in _hrefs(page)
     assert "#prompt" in _hrefs(page)
     [source] = [each for each in page.all("a") if each.attributes["href"].startswith("https:")]
-    assert source.attributes == {"class": "button", "href": "https://example.com/case-04", "rel": "noopener nofollow"}
+    assert source.attributes == {
+        "class": "button",
+        "href": "https://example.com/case-04",
+        "rel": "ugc nofollow noopener",
+    }
 
 
 async def test_a_value_that_nobody_reported_is_an_illustration(world: World) -> None:
@@ -283,7 +287,7 @@ async def test_a_bot_shows_all_that_it_has(world: World) -> None:
     assert template.attributes == {
         "class": "button main",
         "href": "https://example.com/bot-00",
-        "rel": "noopener nofollow",
+        "rel": "ugc nofollow noopener",
     }
     assert "/usecases/case-04" in _hrefs(page), "a use case of its category"
 

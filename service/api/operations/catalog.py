@@ -133,6 +133,7 @@ _reading = partial(
     cors=True,
     cacheable=True,
     hot=True,
+    third_party=True,
 )
 
 ROWS = (
