@@ -74,10 +74,10 @@ EXAMPLES ?= 1000
 fuzz: $(VENV)/test.stamp
 	CATALOG_TEST_EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest tests/api/test_schemathesis.py
 
-# The same for texts to search for, straight into the catalog's store: make fuzz-search SEARCHES=1000000
+# The same for texts to search for, straight into the search index: make fuzz-search SEARCHES=1000000
 SEARCHES ?= 100000
 fuzz-search: $(VENV)/test.stamp
-	CATALOG_TEST_SEARCHES=$(SEARCHES) $(VENV)/bin/python -m pytest tests/stores/test_search_fuzz.py
+	CATALOG_TEST_SEARCHES=$(SEARCHES) $(VENV)/bin/python -m pytest tests/snapshots/test_search_fuzz.py
 
 # A service with the rows of many years beside a small one, and what each read and some changes cost on it: at most three times as
 # much. Half of the ten minutes fill it. A smaller one: make grow PART=50. To use its rows again: make grow ARGS='--keep build/grow'

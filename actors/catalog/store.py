@@ -1,15 +1,12 @@
 """The port of the catalog store. The Postgres and the memory store pass the same contract tests.
 
-A store keeps documents as they are; it knows only the fields that it searches.
+A store keeps documents as they are.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol
-
-from actors.catalog.words import NO_WORDS, Vocabulary
+from typing import Protocol
 
 TOPIC = "catalog"
 """The topic announced to all nodes when a change commits."""
@@ -34,40 +31,12 @@ class Entry:
 Take = Callable[[Kind, Sequence[Entry]], None]
 """Receives a load in chunks, each kind in the order of its list: newest first, then by slug."""
 
-TakeWords = Callable[[Kind, Sequence[tuple[str, int]]], None]
-"""Receives the words of a kind in chunks, ordered by code points, each with the number of entries that have it."""
-
 Progress = Callable[[int, int], None]
 """Called with the number of entries done and the total."""
 
 
 def _silent(done: int, total: int) -> None:
     pass
-
-
-class Search(NamedTuple):
-    """At most `limit` entries of a kind that match `q`; of one `category` if it is given, spelled as in its entries.
-
-    `words` is the vocabulary of the kind. Without it, all words of `q` must occur as they are.
-    """
-
-    kind: Kind
-    q: str
-    limit: int
-    category: str | None = None
-    words: Vocabulary = NO_WORDS
-
-
-class Found(NamedTuple):
-    """The slugs that a search found, best first.
-
-    `relaxed` if no entry has all words, and these have the most of them; `cut` if time ended before the demand was relaxed as
-    far as it should have been.
-    """
-
-    slugs: tuple[str, ...]
-    relaxed: bool = False
-    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,27 +83,9 @@ class CatalogStore(Protocol):
         """The revision of the newest committed change; 0 before the first."""
         ...
 
-    async def load(self, take: Take, take_words: TakeWords | None = None) -> int:
+    async def load(self, take: Take) -> int:
         """Load the whole catalog of one revision into `take`; returns the revision. A load that raises may have
         delivered a part. `take` is called between the store's waits, so that loading does not stall the process.
-
-        `take_words`, if it is given, gets the words in the same way. They may be older than the entries: those of the last
-        import by a release that counts words.
-        """
-        ...
-
-    async def search(self, search: Search, *, room: AbstractAsyncContextManager[object], seconds: float) -> Found:
-        """The entries that match, best first, then newest, then by slug.
-
-        `q` uses web search syntax: words, "phrases", `or`, `-not`. Titles and names outweigh categories and jobs, and
-        these the rest. No `q` is an error; one without searchable words finds nothing.
-
-        If nothing matches, and `q` has no phrase and excludes nothing, the entries that have the most and the rarest of
-        its words are found (`actors.catalog.words`): an unfinished last word stands for those that begin with it, and a
-        misspelled word for the nearest ones.
-
-        The search runs inside `room`. A search whose caller was cancelled leaves it only when it has ended. Raises
-        `trio.TooSlowError` if it finds nothing within `seconds`.
         """
         ...
 

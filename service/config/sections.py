@@ -237,12 +237,4 @@ class Catalog(Section):
     check_seconds: Annotated[float, Field(gt=0, le=1)]
     searches: Count
     search_waiters: Count
-    waiters_per_caller: Count
-    search_seconds: Seconds
-    keyless_search_seconds: Seconds
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        keyless = self.keyless_search_seconds
-        at_most("catalog.keyless_search_seconds", keyless, "catalog.search_seconds", self.search_seconds)
-        return self
+    synonyms: str

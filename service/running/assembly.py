@@ -47,6 +47,7 @@ from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
 from service.config.bounds import origin_of
 from service.config.model import Config
+from service.config.synonyms import synonyms_in
 from service.config.user_errors import ConfigError
 from service.observability import collectors
 from service.observability.client_address import Proxies
@@ -86,6 +87,7 @@ class Classes:
     deduper: type[EventDeduper] = EventDeduper
     windows: type[WindowReader] = WindowReader
     partitions: type[PartitionManager] = PartitionManager
+    catalog: type[Catalog] = Catalog
     placements: type[Placements] = Placements
     sites: type[SiteBook] = SiteBook
 
@@ -188,7 +190,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
             stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
         ),
         mail=_mail_sender(config, links, stores.outbox, ports, limits),
-        catalog=Catalog(stores.catalog, limits.catalog),
+        catalog=classes.catalog(stores.catalog, limits.catalog, synonyms_in(config.catalog.synonyms)),
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
         sponsorship=stores.sponsorship,

@@ -107,12 +107,7 @@ class Limits:
             nodes=filled(NodeRules, config.nodes),
             accounts=account_rules(config),
             retention=filled(RetentionRules, config.retention),
-            # Searches are the slowest reads, and anyone may start and abandon them. They get half of the pool.
-            catalog=filled(
-                CatalogLimits,
-                config.catalog,
-                searches=min(config.catalog.searches, max(1, config.database.connections // 2)),
-            ),
+            catalog=filled(CatalogLimits, config.catalog),
             placements=filled(PlacementsLimits, config.bookings),
             webhooks=filled(WebhookRules, config.webhooks),
             webhook_sender=sender_limits(config),

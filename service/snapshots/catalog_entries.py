@@ -1,14 +1,13 @@
 """Catalog snapshots: immutable lists of entries, kept as JSON. Pure."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
-from actors.catalog.queries import category_of
+from actors.catalog.documents import category_of
 from actors.catalog.store import Entry, Kind
-from actors.catalog.words import Vocabulary
 from service.snapshots.categories import Categories, categories_body
 from service.snapshots.etags import DIGEST_BYTES, digest_of, etag_of
 
@@ -60,12 +59,12 @@ class Place(NamedTuple):
 
 
 class CatalogList:
-    """The entries of one kind in the order of their list, their categories and their words.
+    """The entries of one kind in the order of their list, and their categories.
 
     Holds bytes in tuples, which the cyclic collector does not track, so 100,000 entries cost it nothing.
     """
 
-    __slots__ = ("_digests", "_documents", "_keys", "_places", "categories", "words")
+    __slots__ = ("_digests", "_documents", "_keys", "_places", "categories")
 
     def __init__(
         self,
@@ -74,7 +73,6 @@ class CatalogList:
         digests: bytes,
         places: Mapping[str, int],
         categories: Categories,
-        words: Vocabulary,
     ) -> None:
         assert len(keys) == len(documents) == len(digests) // DIGEST_BYTES == len(places)
         self._keys = tuple(keys)
@@ -82,7 +80,6 @@ class CatalogList:
         self._digests = digests
         self._places = places
         self.categories = categories
-        self.words = words
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -140,8 +137,20 @@ class CatalogList:
         place = self._places.get(slug)
         return None if place is None else (self._documents[place], self.digest(place), self.categories.of(place))
 
+    def changes_since(self, before: "CatalogList") -> tuple[Sequence[Entry], Set[str]]:
+        """The entries that are new or changed since an earlier list, whose others this one shares, and the slugs that are
+        gone."""
+        shared = set(map(id, before._documents))
+        new = [place for place, document in enumerate(self._documents) if id(document) not in shared]
+        positions = [_position_of(self._keys[place]) for place in new]
+        saved = [
+            Entry(slug, added_ms, self._documents[place])
+            for place, (added_ms, slug) in zip(new, positions, strict=True)
+        ]
+        return saved, before._places.keys() - self._places.keys()
 
-EMPTY = CatalogList((), (), b"", {}, Categories(), Vocabulary())
+
+EMPTY = CatalogList((), (), b"", {}, Categories())
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +190,6 @@ class SnapshotBuilder:
         for entry in entries:
             self._lists[kind].add(entry)
 
-    def take_words(self, kind: Kind, words: Sequence[tuple[str, int]]) -> None:
-        """Add the next words of a kind, in their order, with their numbers of entries."""
-        self._lists[kind].words.add(words)
-
     def finished(self, revision: int) -> CatalogSnapshot:
         lists = {kind: builder.finished() for kind, builder in self._lists.items()}
         return CatalogSnapshot(revision, MappingProxyType(lists), _categories_of(lists))
@@ -200,7 +205,6 @@ class _ListBuilder:
         self._digests = bytearray()
         self._places: dict[str, int] = {}
         self._categories = Categories()
-        self.words = Vocabulary()
 
     def add(self, entry: Entry) -> None:
         key = _key(entry.added_ms, entry.slug)
@@ -217,10 +221,7 @@ class _ListBuilder:
         self._categories.add(category)
 
     def finished(self) -> CatalogList:
-        self.words.entries = len(self._keys)
-        return CatalogList(
-            self._keys, self._documents, bytes(self._digests), self._places, self._categories, self.words
-        )
+        return CatalogList(self._keys, self._documents, bytes(self._digests), self._places, self._categories)
 
 
 def _categories_of(lists: Mapping[Kind, CatalogList]) -> Item:

@@ -3,6 +3,7 @@
 import json
 from array import array
 from collections.abc import Sequence
+from unicodedata import normalize
 
 MAX_LISTED = 1_000
 """Categories that are listed: those with most entries."""
@@ -31,7 +32,7 @@ class Categories:
                 self._names.append(category)
                 places = self._places[category] = array("I")
                 self._numbered[category] = len(self._names)
-                self._folded.setdefault(category.casefold(), []).append(category)
+                self._folded.setdefault(_folded(category), []).append(category)
             number = self._numbered[category]
             places.append(place)
         self._numbers.append(number)
@@ -46,16 +47,21 @@ class Categories:
         return self._places.get(category, ())
 
     def named(self, name: str) -> str | None:
-        """The category of this name, or the largest one that differs from it by case only. None if there is none."""
+        """The category of this name, or the largest one that differs from it by case or by the composition of letters only.
+        None if there is none."""
         name = name.strip()
         if name in self._places:
             return name
-        alike = self._folded.get(name.casefold(), ())
+        alike = self._folded.get(_folded(name), ())
         return max(alike, key=lambda each: (len(self._places[each]), each), default=None)
 
     def counts(self) -> dict[str, int]:
         """The number of entries of each category."""
         return {category: len(places) for category, places in self._places.items()}
+
+
+def _folded(name: str) -> str:
+    return normalize("NFKC", name).casefold()
 
 
 def categories_body(usecases: Categories, bots: Categories) -> bytes:

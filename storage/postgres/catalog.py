@@ -1,15 +1,9 @@
 """The catalog store over Postgres."""
 
 from collections.abc import Iterator, Sequence, Set
-from contextlib import AbstractAsyncContextManager
-from functools import partial
 
-import trio
-
-from actors.catalog.store import Counts, Entry, Found, Import, ImportCounts, Kind, Search, Take, TakeWords
-from actors.catalog.words import LONGEST_WORD, MOST_WORDS
+from actors.catalog.store import Counts, Entry, Import, ImportCounts, Kind, Take
 from storage.connection.pool import Connection, Store
-from storage.postgres.catalog_search import search_catalog
 from storage.rows.statements import statements
 
 SQL = statements("catalog")
@@ -26,7 +20,7 @@ class PostgresCatalog(Store):
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))
 
-    async def load(self, take: Take, take_words: TakeWords | None = None) -> int:
+    async def load(self, take: Take) -> int:
         async def work(connection: Connection) -> int:
             await connection.execute(SQL.one_snapshot)
             revision = int(await connection.fetchval(SQL.revision))
@@ -34,20 +28,9 @@ class PostgresCatalog(Store):
                 cursor = await connection.cursor(SQL.load, kind.value)
                 while rows := await cursor.fetch(LOAD_ROWS):
                     take(kind, [Entry(*row) for row in rows])
-                if take_words is not None:
-                    cursor = await connection.cursor(SQL.load_words, kind.value)
-                    while rows := await cursor.fetch(LOAD_ROWS):
-                        take_words(kind, rows)
             return revision
 
         return await self._database.transact(work, seconds=LOAD_SECONDS)
-
-    async def search(self, search: Search, *, room: AbstractAsyncContextManager[object], seconds: float) -> Found:
-        seconds = min(seconds, self._database.limits.statement_seconds)
-        found = await self._database.read(partial(search_catalog, search, seconds), room=room)
-        if found is None:
-            raise trio.TooSlowError(f"a search took longer than {seconds:g} s")
-        return found
 
     async def present(self, kind: Kind, slugs: Sequence[str]) -> Set[str]:
         return {row["slug"] for row in await self._database.fetch(SQL.present, kind.value, list(slugs))}
@@ -62,7 +45,6 @@ class PostgresCatalog(Store):
             result = ImportCounts(revision, counts)
             if batch.dry_run or not result.writes:
                 return result
-            await connection.execute(SQL.recount_words, MOST_WORDS, LONGEST_WORD)
             return ImportCounts(await connection.fetchval(SQL.advance), counts)
 
         return await self._database.transact(work, seconds=IMPORT_SECONDS)

@@ -25,7 +25,6 @@ SEARCHED: Settings = {
     # The probe searches without a key, from one address and several connections; the attacker is held by fairness alone.
     # It has more connections than its network has places, and each of its addresses has fewer than it may.
     "keyless.per_minute": 1_000_000,
-    "catalog.waiters_per_caller": 8,
     "mint.per_hour": 1_000,
     "tiers.anonymous.per_minute": 1_000_000,
     "tiers.anonymous.lifetime": 1_000_000,

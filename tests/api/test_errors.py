@@ -45,7 +45,7 @@ def test_each_code_has_its_status_and_hint() -> None:
 
 
 async def test_a_bug_in_a_handler_tells_the_client_nothing_but_an_id(world: World) -> None:
-    world.catalog_memory.before = broken
+    world.searching.before = broken
     response = await world.client.get("/api/v1/bots?q=anything")
     assert "bug" not in response.body.decode()
     assert response.header("x-request-id")

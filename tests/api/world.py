@@ -35,7 +35,7 @@ from service.config.loading import load
 from service.config.model import Config
 from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
-from service.running.assembly import Ports, assemble
+from service.running.assembly import Classes, Ports, assemble
 from service.running.server_secret import Secrets
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.web.app import build_app
@@ -44,7 +44,7 @@ from service.web.routing import Routing
 from tests.api.asgi import Client
 from tests.api.conformity import BASE_URL, check
 from tests.doubles.accounts import MemoryAccounts
-from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.events import MemoryEvents
 from tests.doubles.keys import MemoryKeys
@@ -158,6 +158,12 @@ class World:
     @property
     def now_ms(self) -> int:
         return self.clock.now_ms()
+
+    @property
+    def searching(self) -> PromptCatalog:
+        """The catalog, whose next searches can be made to fail or to wait."""
+        assert isinstance(self.services.catalog, PromptCatalog)
+        return self.services.catalog
 
     async def pass_seconds(self, seconds: float) -> None:
         """Let time pass: the wall clock jumps, and Trio's clock advances enough for pollers."""
@@ -303,8 +309,8 @@ async def broken() -> None:
     raise RuntimeError("a bug of this test")
 
 
-def fails_once(memory: Memory, failing: Callable[[], Awaitable[None]]) -> None:
-    """Let only the next read of a store fail."""
+def fails_once(memory: Memory | PromptCatalog, failing: Callable[[], Awaitable[None]]) -> None:
+    """Let only the next read of a store, or the next search, fail."""
     before = memory.before
 
     async def fail() -> None:
@@ -367,7 +373,14 @@ async def open_world(
     )
     endpoints = Endpoints()
     ports = Ports(
-        replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox, receivers=endpoints, tracer=tracer
+        replace(NODE, id=f"n{number}"),
+        clock,
+        entropy,
+        SECRETS,
+        mail=postbox,
+        receivers=endpoints,
+        tracer=tracer,
+        classes=Classes(catalog=PromptCatalog),
     )
     node = assemble(config, stores, ports)
     services, metrics = node.services, node.metrics

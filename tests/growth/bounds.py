@@ -9,7 +9,7 @@ BOUNDED: Mapping[str, str] = {
     "bots": "imported, and kept in memory",
     "catalog": "imported, and kept in memory",
     "catalog_revision": "one row",
-    "catalog_vocabulary": "imported, and kept in memory",
+    "catalog_vocabulary": "imported by 1.1, and read by it alone",
     "delivery_days": "empty",
     "event_journal": "a row for a node",
     "event_sites": "at most 200, and those that the configuration names",

@@ -36,7 +36,7 @@ from actors.values import Agent, Refused
 from actors.webhooks.messages import Attempt, EventType, Queued, Room, WebhookSaved
 from actors.webhooks.sending import Retries, judge_with
 from service.config.loading import load
-from service.running.assembly import Assembly, Ports, assemble, prunings
+from service.running.assembly import Assembly, Classes, Ports, assemble, prunings
 from service.running.limits import Limits
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
@@ -46,7 +46,7 @@ from storage.postgres.sites import PostgresSites
 from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
 from tests.api.world import NODE, SECRETS, Postbox
-from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.doubles.mail import MemoryOutbox
 from tests.doubles.nodes import MemoryNodes
 from tests.doubles.sites import MemorySites
@@ -347,7 +347,10 @@ async def open_year(
         accounts=AccountRules(undo_ms=3 * DAY_MS),
     )
     number = 1 if earlier is None else 2
-    ports = Ports(replace(NODE, id=f"n{number}"), clock, SeededEntropy(number), SECRETS, mail=Postbox())
+    classes = Classes(catalog=PromptCatalog)
+    ports = Ports(
+        replace(NODE, id=f"n{number}"), clock, SeededEntropy(number), SECRETS, mail=Postbox(), classes=classes
+    )
     node = assemble(config, stores, ports, limits)
     node.services.eraser._limits = EraserLimits(pause_seconds=0.0)
     mails = Pruning("mails", 2 * DAY_MS, stores.outbox.prune)

@@ -45,7 +45,7 @@ from service.api.deadlines import best_effort
 from service.payments.factory import PaymentGateway
 from service.running.assembly import Classes, Ports, assemble
 from tests.doubles.accounts import MemoryAccounts
-from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.doubles.ledger import MemoryLedger
 from tests.doubles.nodes import MemoryNodes
 from tests.doubles.quota import MemoryQuota
@@ -99,6 +99,7 @@ class Parts:
     site_store: type[LinkedSites] = LinkedSites
     workers: type[WorkerEvents] = WorkerEvents
     placements: type[CountedPlacements] = CountedPlacements
+    catalog: type[PromptCatalog] = PromptCatalog
     partitions: type[CountedKeeper] = CountedKeeper
     sites: type[CountedSites] = CountedSites
     mail: type[CountedSender] = CountedSender

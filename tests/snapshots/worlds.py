@@ -9,7 +9,7 @@ from actors.kernel.supervision import running
 from actors.values import StorageUnavailable
 from service.snapshots.catalog import Catalog, CatalogLimits
 from service.snapshots.placements import Placements, PlacementsLimits
-from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.doubles.tables import Memory
 from tests.fakes import TrioClock
 from tests.snapshots.entries import bot, of_bots
@@ -24,7 +24,7 @@ class CatalogWorld:
     def __init__(self, limits: CatalogLimits | None = None) -> None:
         self.memory = Memory()
         self.store = MemoryCatalog(self.memory)
-        self.catalog = Catalog(self.store, limits)
+        self.catalog = PromptCatalog(self.store, limits)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Catalog]:

@@ -191,13 +191,16 @@ async def test_what_a_list_does_not_take_is_said_above_the_search(world: World, 
     assert path in _hrefs(page)
 
 
-async def test_lists_and_entries_are_there_without_the_database_and_a_search_says_what_is_wrong(world: World) -> None:
+async def test_lists_and_entries_are_there_without_the_database_and_a_failed_search_says_what_is_wrong(
+    world: World,
+) -> None:
     person = Visitor(world, world.session("ann@example.com"))
     world.memory.before = world.catalog_memory.before = away
     for path in ("/", "/usecases", "/bots", "/usecases/case-04", "/bots/bot-00"):
         await look(world, path)
         # The session cannot be looked up, so the page is shown as to anybody.
         assert (await person.get(path)).status == 200
+    world.searching.before = away
     response = await Visitor(world).get("/usecases?q=anything")
     assert response.header("retry-after") == "1"
     assert "You can try again in a second" in _sound(response).text

@@ -1,24 +1,21 @@
 """Operations on the catalog (specification, 6 to 9), served from the snapshot in memory."""
 
 from functools import partial
-from math import inf
 
 import trio
 
 from actors.catalog.store import Kind
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
-from service.api.errors import RETRY_SECONDS, unavailable
+from service.api.errors import unavailable
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.responses import cached, linked
 from service.api.policy import Access
-from service.http.addresses import limited_as, network_of
 from service.schemas.catalog import Bot, BotPage, CategoryList, UseCase, UseCasePage
 from service.schemas.internal import CatalogPlace
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
 from service.snapshots.catalog_entries import Page, Position
-from service.snapshots.turns import CallerBusy, Searcher
 
 MAX_AGE_SECONDS = 60
 NO_ENTRIES = Page((), b"")
@@ -70,23 +67,10 @@ async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
 async def _search(
     services: Services, call: Call, kind: Kind, q: str, limit: int, category: str | None
 ) -> Answer | Refused:
-    """Search in the turn of the caller's account. Callers without one share the turn of their address, because anyone can
-    mint any number of anonymous keys, and their searches end sooner. Both also count for their network, where one
-    client may have many accounts or addresses."""
-    caller = call.caller
-    network = network_of(caller.address)
     try:
-        if caller.has_account:
-            searcher, seconds = Searcher(caller.tenant_id, network), inf
-        else:
-            searcher = Searcher(limited_as(caller.address), network)
-            seconds = services.config.catalog.keyless_search_seconds
-        page, relaxed = await services.catalog.search(kind, q, limit, searcher, category=category, seconds=seconds)
-    except CallerBusy:
-        words = "Other searches of yours, or of your network, are still running. Wait for them before you send the next one."
-        return Refused(Code.RATE_LIMITED, words, RETRY_SECONDS)
+        page, relaxed = await services.catalog.search(kind, q, limit, category=category)
     except trio.TooSlowError:
-        return unavailable("The search took too long. Leave out common or excluded words, or try again in a moment.")
+        return unavailable("Too many searches are running. Try again in a moment.")
     answer = cached(call, page.body(), page.etag(), MAX_AGE_SECONDS)
     if relaxed:
         answer.headers.append(RELAXED)
