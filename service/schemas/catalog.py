@@ -82,6 +82,13 @@ class BotPage(BaseModel):
     nextCursor: str | None = Field(description="For the next page; null on the last one and for a search")
 
 
+class Related(BaseModel):
+    """An entry with words like those of another one of its list."""
+
+    slug: str = Field(description="Slug of the entry, for this tool")
+    title: str = Field(description="Title of a use case, or name of a bot template")
+
+
 class Category(BaseModel):
     """A category with the number of its use cases and bot templates."""
 

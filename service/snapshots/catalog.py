@@ -30,12 +30,14 @@ AT_ONCE_ENTRIES = 2_000
 @dataclass(frozen=True, slots=True)
 class CatalogLimits:
     """Limits of the catalog. `searches` run at once in threads, `search_waiters` may wait, and further ones are refused.
-    At most `remembered_pages` first pages of up to `remembered_page_bytes` are cached."""
+    At most `remembered_pages` first pages of up to `remembered_page_bytes` are cached, and the related entries of at most
+    `remembered_related`."""
 
     check_seconds: float = 0.5
     searches: int = 4
     search_waiters: int = 256
     remembered_searches: int = 256
+    remembered_related: int = 4_096
     remembered_pages: int = 64
     remembered_page_bytes: int = 256 * 1024
 
@@ -82,7 +84,9 @@ class Catalog(SnapshotFollower):
         # started before it cannot store an old result.
         self._remembered: dict[_Asked, Found] = {}
         self._searches = 0
-        # (kind, category, limit) -> rendered first page, a new dict for each snapshot too.
+        # (kind, slug, limit) -> slugs of related entries, oldest first, a new dict for each snapshot too.
+        self._related: dict[tuple[Kind, str, int], Sequence[str]] = {}
+        # (kind, category, limit) -> rendered first page, likewise.
         self._first_pages: dict[tuple[Kind, str | None, int], Item] = {}
 
     # Reads.
@@ -127,11 +131,17 @@ class Catalog(SnapshotFollower):
 
     async def related(self, kind: Kind, slug: str, limit: int) -> Page:
         """At most `limit` other entries of the kind that are about the same as the entry `slug`, nearest first. Empty if
-        there is no such entry, or none is near. Costs as much as a search, and raises as one."""
-        known = self.snapshot.lists[kind].item(slug)
-        if known is None:
-            return Page((), b"")
-        slugs = await self._read(kind, partial(self._index.related, kind, slug, known.body, limit))
+        there is no such entry, or none is near. Costs as much as a search, once for each snapshot, and raises as one."""
+        related, key = self._related, (kind, slug, limit)
+        slugs = related.get(key)
+        if slugs is None:
+            known = self.snapshot.lists[kind].item(slug)
+            if known is None:
+                return Page((), b"")
+            slugs = await self._read(kind, partial(self._index.related, kind, slug, known.body, limit))
+            related[key] = slugs
+            if len(related) > self._limits.remembered_related:
+                del related[next(iter(related))]
         return self.snapshot.pick(kind, slugs)
 
     async def _read(self, kind: Kind, work: Callable[[], T]) -> T:
@@ -178,6 +188,7 @@ class Catalog(SnapshotFollower):
         await self._in_thread(partial(self._index_changes, self.snapshot, snapshot), self._indexing)
         self.snapshot = snapshot
         self._remembered = {}
+        self._related = {}
         self._first_pages = {}
         self._log.info("loaded %r in %.1f s", self.snapshot, trio.current_time() - started)
 

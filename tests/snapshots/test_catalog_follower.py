@@ -100,3 +100,17 @@ async def test_entries_about_the_same_are_related() -> None:
         related = await catalog.related(Kind.BOTS, "a", 5)
         assert related.documents == [fences[1].document]
         assert not (await catalog.related(Kind.BOTS, "unknown", 5)).documents
+
+
+async def test_related_entries_are_read_once_for_each_snapshot_and_a_bounded_number_is_kept() -> None:
+    world = CatalogWorld(CatalogLimits(remembered_related=1))
+    await world.store.replace(of_bots(bot("a", name="Fence"), bot("b", name="Fence")))
+    read = world.catalog.before = Script()
+    async with world.running() as catalog:
+        for slug, reads in (("a", 1), ("a", 1), ("b", 2), ("a", 3)):
+            assert len((await catalog.related(Kind.BOTS, slug, 5)).documents) == 1
+            assert read.calls == reads
+        await world.store.replace(of_bots(bot("c", name="Fence")))
+        catalog.refresh_soon()
+        await trio.sleep(0.1)
+        assert len((await catalog.related(Kind.BOTS, "a", 5)).documents) == 2
