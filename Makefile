@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: serve setup test thorough lint simulate upgrade grow fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clients pages shots clean
 
 serve: $(VENV)/run.stamp
-	exec $(VENV)/bin/python -m service serve
+	exec env CATALOG__CATALOG__SYNONYMS="$${CATALOG__CATALOG__SYNONYMS-service/seed/synonyms.txt}" $(VENV)/bin/python -m service serve
 
 setup: $(VENV)/run.stamp
 

@@ -25,6 +25,9 @@ SEARCH_CHARACTERS = 200
 """Maximum length of `q` (ADR 0097)."""
 AT_ONCE_ENTRIES = 2_000
 """Entries of a list whose searches take less time than a thread costs: well below a millisecond."""
+AT_FIRST_ENTRIES, SLICE = 10_000, 5_000
+"""More new entries than this are indexed by their titles and subjects first, and then in slices, so that neither a start nor
+a change that comes meanwhile has to wait for the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class Catalog(SnapshotFollower):
         self._index = SearchIndex(synonyms)
         self._searching = trio.CapacityLimiter(self._limits.searches)
         self._indexing = trio.CapacityLimiter(1)
+        # The slugs that are indexed in brief, the newest last.
+        self._brief: dict[Kind, list[str]] = {}
         # The last searches with their results, least recently used first. Each snapshot has a new dict, so that a search
         # started before it cannot store an old result.
         self._remembered: dict[_Asked, Found] = {}
@@ -180,6 +185,15 @@ class Catalog(SnapshotFollower):
     async def _is_current(self) -> bool:
         return await self._store.revision() == self.revision
 
+    async def _round(self) -> None:
+        follows = self.loaded
+        await super()._round()
+        if self._brief:
+            if follows:
+                await self._in_thread(self._index_slice, self._indexing)
+                self._remembered = {}
+            self.wake()
+
     async def _load(self) -> None:
         started = trio.current_time()
         builder = SnapshotBuilder(self.snapshot)
@@ -194,5 +208,19 @@ class Catalog(SnapshotFollower):
 
     def _index_changes(self, before: CatalogSnapshot, snapshot: CatalogSnapshot) -> None:
         for kind, entries in snapshot.lists.items():
-            self._index.apply(kind, *entries.changes_since(before.lists[kind]))
+            saved, removed = entries.changes_since(before.lists[kind])
+            brief = len(saved) > AT_FIRST_ENTRIES
+            self._index.apply(kind, saved, removed, brief=brief)
+            if brief:
+                self._brief[kind] = [entry.slug for entry in reversed(saved)]
         give_back()
+
+    def _index_slice(self) -> None:
+        """Index the next of the entries that are indexed in brief."""
+        kind, slugs = next(iter(self._brief.items()))
+        self._index.apply(kind, self.snapshot.lists[kind].entries(slugs[-SLICE:]), ())
+        give_back()
+        del slugs[-SLICE:]
+        if not slugs:
+            del self._brief[kind]
+            self._log.info("indexed all %d %s", len(self.snapshot.lists[kind]), kind)

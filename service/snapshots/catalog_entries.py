@@ -137,17 +137,20 @@ class CatalogList:
         place = self._places.get(slug)
         return None if place is None else (self._documents[place], self.digest(place), self.categories.of(place))
 
+    def entries(self, slugs: Iterable[str]) -> Sequence[Entry]:
+        """The entries with these slugs. Unknown slugs are skipped."""
+        return [self._entry(place) for place in map(self._places.get, slugs) if place is not None]
+
+    def _entry(self, place: int) -> Entry:
+        added_ms, slug = _position_of(self._keys[place])
+        return Entry(slug, added_ms, self._documents[place])
+
     def changes_since(self, before: "CatalogList") -> tuple[Sequence[Entry], Set[str]]:
         """The entries that are new or changed since an earlier list, whose others this one shares, and the slugs that are
         gone."""
         shared = set(map(id, before._documents))
         new = [place for place, document in enumerate(self._documents) if id(document) not in shared]
-        positions = [_position_of(self._keys[place]) for place in new]
-        saved = [
-            Entry(slug, added_ms, self._documents[place])
-            for place, (added_ms, slug) in zip(new, positions, strict=True)
-        ]
-        return saved, before._places.keys() - self._places.keys()
+        return [self._entry(place) for place in new], before._places.keys() - self._places.keys()
 
 
 EMPTY = CatalogList((), (), b"", {}, Categories())

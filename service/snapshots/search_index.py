@@ -7,13 +7,12 @@ entries, nor on the order in which entries came. Equal ranks go by time of addin
 A search runs on the state after one `apply`. All methods may run in threads, `apply` in one at a time.
 """
 
-import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from pydantic_core import from_json
 from tantivy import Document, Filter, Index, SchemaBuilder, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from actors.catalog.documents import category_of
 from actors.catalog.store import Entry, Kind
 from service.snapshots.search_query import ALL, TITLE, TOPIC, Found, Search, State
 from service.snapshots.search_terms import Synonyms, asked
@@ -34,22 +33,28 @@ def stemmer() -> TextAnalyzer:
     return words.filter(Filter.stemmer("english")).filter(Filter.remove_long(LONGEST_STEM_BYTES)).build()
 
 
-def texts_of(document: bytes) -> tuple[str, Sequence[str], Sequence[str]]:
-    """The title of an entry, what it is about, and all that is searched of it."""
-    entry: dict[str, Any] = json.loads(document)
+class Texts(NamedTuple):
+    """What is searched of an entry: its title or name, what it is about, and the rest."""
+
+    title: str
+    about: Sequence[str]
+    rest: Sequence[str]
+    category: str | None
+
+
+def texts_of(document: bytes) -> Texts:
+    entry: dict[str, Any] = from_json(document)
     guide: dict[str, Any] = entry.get("guide") or {}
     value: dict[str, Any] = guide.get("value") or {}
+    category = guide.get("category") or entry.get("category")
+    about = (category, entry.get("job"), guide.get("title"))
+    rest = [entry.get("roi"), entry.get("who"), entry.get("handle")]
+    rest += (guide.get("opportunity"), guide.get("audience"), guide.get("prompt"))
+    rest += (value.get("amount"), value.get("label"), value.get("basis"))
+    rest += guide.get("platforms", ())
+    rest += guide.get("steps", ())
     title = entry.get("title") or entry.get("name") or ""
-    topic = [entry.get("category"), entry.get("job"), guide.get("category"), guide.get("title")]
-    rest = [
-        *(entry.get(name) for name in ("roi", "who", "handle")),
-        *(guide.get(name) for name in ("opportunity", "audience", "prompt")),
-        *(value.get(name) for name in ("amount", "label", "basis")),
-        *guide.get("platforms", ()),
-        *guide.get("steps", ()),
-    ]
-    about = [text for text in topic if text]
-    return title, about, [title, *about, *(text for text in rest if text)]
+    return Texts(title, list(filter(None, about)), list(filter(None, rest)), category)
 
 
 class SearchIndex:
@@ -60,10 +65,11 @@ class SearchIndex:
         self._synonyms = synonyms_of(synonyms, self._stem)
         self._lists = {kind: _List(self._stem) for kind in Kind}
 
-    def apply(self, kind: Kind, saved: Iterable[Entry], removed: Iterable[str]) -> None:
+    def apply(self, kind: Kind, saved: Iterable[Entry], removed: Iterable[str], *, brief: bool = False) -> None:
         """Add or replace the entries `saved` by slug, and remove those with the slugs `removed`. Searches see all of it or
-        nothing. Takes milliseconds for a few entries, and some seconds for 100,000."""
-        self._lists[kind].apply(list(saved), list(removed))
+        nothing. Takes milliseconds for a few entries, and about ten seconds for 100,000; a fifth of it if `brief`: the
+        entries are then found by their titles and by what they are about only, until they are saved again."""
+        self._lists[kind].apply(list(saved), list(removed), brief)
 
     def search(self, kind: Kind, q: str, limit: int, category: str | None = None) -> Found:
         """The slugs of at most `limit` entries that match `q`, best first; of one `category` if it is given, spelled as in
@@ -78,8 +84,8 @@ class SearchIndex:
     def related(self, kind: Kind, slug: str, document: bytes, limit: int) -> tuple[str, ...]:
         """The slugs of at most `limit` other entries of the kind that are about the same as the entry `slug` with this
         `document`, nearest first. Empty if none is near."""
-        title, about, _ = texts_of(document)
-        terms = [asked(text, self._stem, {}).words for text in (title, *about)]
+        texts = texts_of(document)
+        terms = [asked(text, self._stem, {}).words for text in (texts.title, *texts.about)]
         return Search(self._lists[kind].state, self._stem).related(
             slug, [each for many in terms for each in many], limit
         )
@@ -124,7 +130,7 @@ class _List:
         self._index.reload()
         return State(self._schema, self._index.searcher())
 
-    def apply(self, saved: Sequence[Entry], removed: Sequence[str]) -> None:
+    def apply(self, saved: Sequence[Entry], removed: Sequence[str], brief: bool) -> None:
         if not saved and not removed:
             return
         # A writer lives for one change, because it keeps threads and buffers.
@@ -134,27 +140,27 @@ class _List:
             for slug in (*removed, *(entry.slug for entry in saved)):
                 writer.delete_documents_by_term("slug", slug)
         for entry in saved:
-            writer.add_document(_document(reader, entry))
+            writer.add_document(_document(reader, entry, brief))
         writer.commit()
         self.state = self._read()
         writer.wait_merging_threads()
         self.state = self._read()
 
 
-def _document(reader: Reader, entry: Entry) -> Document:
+def _document(reader: Reader, entry: Entry, brief: bool) -> Document:
     made = Document()
-    title, about, everything = texts_of(entry.document)
-    for name, texts in ((TITLE, (title,)), (TOPIC, about), (ALL, everything)):
-        for text in texts:
-            words = reader.words_of(text)
+    texts = texts_of(entry.document)
+    title, about = reader.words_of(texts.title), list(map(reader.words_of, texts.about))
+    rest = () if brief else map(reader.words_of, texts.rest)
+    for name, many in ((TITLE, (title,)), (TOPIC, about), (ALL, (title, *about, *rest))):
+        for words in many:
             # Values of a field are apart, so that phrases do not reach from one to the next.
             made.add_text(name, words.order)
             if words.beside:
                 made.add_text(name, words.beside)
     made.add_text("slug", entry.slug)
-    category = category_of(entry.document)
-    if category is not None:
-        made.add_text("category", category)
+    if texts.category is not None:
+        made.add_text("category", texts.category)
     made.add_integer("added", entry.added_ms)
     made.add_float("week", _week_weight(entry.added_ms))
     return made

@@ -18,7 +18,7 @@ from service.snapshots.search_text import Stem
 ALL, TITLE, TOPIC = "all", "title", "topic"
 """The fields of words: the whole entry, its title or name, and what it is about (category, job, title of the guide)."""
 
-IN_TITLE, IN_TOPIC = 4, 1
+IN_TITLE, IN_TOPIC = 3, 1
 """How much the place of a word adds to its weight, which it has anywhere."""
 IN_ALL_FIELDS = 1 + IN_TITLE + IN_TOPIC
 TITLE_SHARE = 2

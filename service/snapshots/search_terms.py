@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import chain
 from typing import NamedTuple
 
-from service.snapshots.search_text import Run, Stem, folded, is_unspaced, pairs_of, runs_of
+from service.snapshots.search_text import MOST_JOINED, Run, Stem, folded, is_unspaced, pairs_of, runs_of
 
 MOST_WORDS = 24
 """Words of one side of a search that are demanded. A search of 200 characters can hold 100."""
@@ -23,11 +23,13 @@ _LOOSE = frozenset("/,|;=?*\\~<>")
 """Signs that stand between words which need not be beside each other."""
 
 _FUNCTION_WORDS = """
-    a about above after again all also am an and any are as at be because been before being below between both but by
-    can cannot could did do does during each either else ever every for from further had has have having he her here
-    hers him his how i if in into is it its just may me might mine more most my no nor not of off on only or other our
-    please same shall she should so some such than that the their them then there these they this those through to too
-    until us very was we were what when where whether which while who whom whose why will with within without would
+    a about above after again all also am an and any anybody anyone anything are as at be because been before being
+    below between both but by can cannot could did do does down during each either else ever every everybody everyone
+    everything for from further get gets getting give gives got had has have having he her here hers him his how i if
+    in into is it its just let lets like lot lots many may me might mine more most much must my need needs no nor not
+    of off on only or other our out over own please same shall she should so some somebody someone something such tell
+    than that the their them then there these they thing things this those through to too under until up us very want
+    wants was way ways we were what when where whether which while who whom whose why will with within without would
     yes you your
 """
 COMMON = frozenset(_FUNCTION_WORDS.split())
@@ -161,8 +163,9 @@ class _Reader:
 
 
 def _guessed(run: Run) -> str:
-    """The word of a run that may be misspelled: a single one of letters."""
-    return run.parts[0] if len(run.parts) == 1 and run.parts[0].isalpha() and not is_unspaced(run.parts[0]) else ""
+    """The word of a run that may be misspelled: a single one of letters, if it is not too long for a word."""
+    word = run.parts[0] if len(run.parts) == 1 else ""
+    return word if word.isalpha() and len(word) <= MOST_JOINED and not is_unspaced(word) else ""
 
 
 def _is_common(run: Run) -> bool:

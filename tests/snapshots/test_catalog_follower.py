@@ -1,5 +1,8 @@
 """The catalog's first pages and searches in virtual time: they are remembered until the catalog changes."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import pytest
 import trio
 
@@ -8,9 +11,13 @@ from actors.values import Overloaded
 from service.snapshots import catalog as catalog_module
 from service.snapshots.catalog import CatalogLimits
 from service.snapshots.catalog_entries import Position
+from tests.doubles.catalog import PromptCatalog
 from tests.fakes import Script
 from tests.snapshots.entries import bot, of_bots
 from tests.snapshots.worlds import AWAY, CatalogWorld
+
+T = TypeVar("T")
+
 
 # First pages.
 
@@ -114,3 +121,24 @@ async def test_related_entries_are_read_once_for_each_snapshot_and_a_bounded_num
         catalog.refresh_soon()
         await trio.sleep(0.1)
         assert len((await catalog.related(Kind.BOTS, "a", 5)).documents) == 2
+
+
+class Immediate(PromptCatalog):
+    """Indexes at once, without a thread."""
+
+    async def _in_thread(self, work: Callable[[], T], room: trio.CapacityLimiter) -> T:
+        return work()
+
+
+async def test_many_new_entries_are_found_by_their_titles_first_and_soon_by_all_of_their_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(catalog_module, "AT_FIRST_ENTRIES", 2)
+    monkeypatch.setattr(catalog_module, "SLICE", 2)
+    world = CatalogWorld()
+    catalog = world.catalog = Immediate(world.store)
+    await world.store.replace(of_bots(*(bot(slug, name="Fence", who="Owner of roses") for slug in "abcde")))
+    async with world.running():
+        assert [len(catalog._index.search(Kind.BOTS, q, 9).slugs) for q in ("fence", "roses")] == [5, 0]
+        await trio.sleep(0.1)
+        assert [len((await catalog.search(Kind.BOTS, q, 9))[0].documents) for q in ("fence", "roses")] == [5, 5]
