@@ -1,8 +1,11 @@
 """Values shared by actors, stores and the service: errors of a call, refusals, and the basic domain types."""
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class CallFailed(Exception):
@@ -77,6 +80,20 @@ class BatchId:
 
     def __repr__(self) -> str:
         return f"<BatchId {self.owner} #{self.seq}>"
+
+
+Steps = Generator[None, None, T]
+"""Work that yields now and then, so that a store lets other tasks run in between, and returns its result."""
+
+
+def finished(steps: Steps[T]) -> T:
+    """The result of all steps, one after the other."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 class Code(StrEnum):

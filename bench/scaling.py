@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from storage.connection.pool import PoolLimits, connections_of, connections_to_worker
+
 DAY_SECONDS = 86_400
 PAGE_BYTES = 8_192
 GB, TB = 10**9, 10**12
@@ -41,7 +43,8 @@ class Assumed:
 @dataclass(frozen=True, slots=True)
 class Needs:
     """Needs of a steady rate of events, for all workers together. Bytes of log and of pages are per second. `commits` are
-    transactions per second on each worker, `connections` those of all nodes to each."""
+    transactions per second on each worker, `connections` those of all nodes to each, with those that Citus keeps
+    for them."""
 
     events_a_day: float
     index_of_a_day: float
@@ -56,8 +59,8 @@ class Needs:
     connections: int
 
 
-CONNECTIONS_FOR_EVENTS = 4
-"""Half of `database.connections`, which a node opens to each worker at most."""
+LIMITS = PoolLimits()
+"""Those of the default configuration."""
 
 MEASURED, ASSUMED = Measured(), Assumed()
 RATES = (1_000, 14_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -87,7 +90,7 @@ def needs(rate: float, measured: Measured = MEASURED, assumed: Assumed = ASSUMED
         transactions=transactions,
         batch=rate / transactions,
         commits=transactions / workers,
-        connections=nodes * CONNECTIONS_FOR_EVENTS,
+        connections=nodes * (connections_of(LIMITS) if workers == 1 else sum(connections_to_worker(LIMITS))),
     )
 
 

@@ -90,6 +90,7 @@ async def open_storage(
     beside: bool = False,
     create: bool = True,
     prepared: bool = False,
+    migrates: bool = True,
     reads_only: bool = False,
     inspect: Inspect | None = None,
 ) -> AsyncIterator[Opened]:
@@ -97,7 +98,8 @@ async def open_storage(
 
     `beside` is for commands: they use the embedded Postgres of a running service, and start it only if none runs.
     Without `create`, a data directory without a database is an error. `prepared` is for a worker whose parent has opened
-    storage: it waits for the database, and neither starts nor migrates it. `reads_only` is for a command that reports: it
+    storage: it waits for the database, and neither starts nor migrates it. Without `migrates`, a schema that lacks a
+    migration is an error. `reads_only` is for a command that reports: it
     changes nothing, on any server that has this program's schema, a standby too. `inspect` runs before anything is written.
     """
     try:
@@ -106,7 +108,7 @@ async def open_storage(
             open_database(replace(target, reads_only=reads_only), options.limits) as database,
         ):
             patient = prepared or (beside and options.url is None)
-            migrates = not (prepared or reads_only)
+            migrates = migrates and not (prepared or reads_only)
             places = await _prepare(database, options, data_dir, patient=patient, migrates=migrates, inspect=inspect)
             distributed = None if places is None else DistributedEvents(database, places)
             yield Opened(

@@ -389,6 +389,7 @@ CONTRACT = {
         "POST /api/v1/admin/accounts/{id}/suspend", admin("admin:write"), {"reason": "Spam."}, more="409"
     ),
     "unsuspendAccount": Row("POST /api/v1/admin/accounts/{id}/unsuspend", admin("admin:write")),
+    "revokeKey": Row("DELETE /api/v1/admin/keys/{id}", admin("admin:write")),
     "refundAccount": Row("POST /api/v1/admin/accounts/{id}/refund", admin("admin:write"), optional=True),
     "listReviews": Row("GET /api/v1/admin/sponsorships/reviews", admin("admin:read"), query="cursor limit"),
     "countLists": Row("GET /api/v1/admin/sponsorships/counts", admin("admin:read")),

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.scaling import ASSUMED, MEASURED, needs, table, whole_pages
+from bench.scaling import ASSUMED, LIMITS, MEASURED, RATES, needs, table, whole_pages
+from storage.connection.pool import connections_of, connections_to_worker
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "docs/scaling.md").read_text(encoding="utf-8")
@@ -28,6 +29,15 @@ def test_the_document_names_the_tables_that_are_distributed() -> None:
 @pytest.mark.parametrize(("leaves", "events", "share"), [(1e12, 1, 1.0), (10, 1_000_000, 1e-5), (100, 100, 0.632)])
 def test_pages_go_to_the_log_once_after_a_checkpoint(leaves: float, events: float, share: float) -> None:
     assert whole_pages(leaves, events) == pytest.approx(share, rel=1e-3)
+
+
+def test_the_connections_are_those_that_doctor_counts() -> None:
+    node, (own, of_citus) = connections_of(LIMITS), connections_to_worker(LIMITS)
+    most = needs(RATES[-1])
+    assert most.connections == most.nodes * (own + of_citus)
+    row = f"{most.connections:,} at each worker at {most.nodes} nodes: {own} of each node, and up to {of_citus}"
+    assert f"| {row} that Citus keeps for each; and {node} of each node at the coordinator |" in TEXT
+    assert f"for each node: {own + of_citus} with the default of {LIMITS.connections}" in TEXT
 
 
 def test_one_postgres_is_left_where_the_index_of_the_day_exceeds_its_memory() -> None:

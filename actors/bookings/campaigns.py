@@ -44,7 +44,7 @@ OF_EDITS = {
 
 INITIALS = 3
 
-MOST_NAMED = 10
+MAX_NAMED = 10
 """The most campaigns that a digest names."""
 
 REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)

@@ -5,7 +5,7 @@ A sponsor and its rows belong to an account, identified by its tenant.
 
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from actors.times import DAY_MS, WEEK_MS, day_of
 
@@ -181,9 +181,10 @@ class Booking:
     not `currency`; nodes of 1.1 stored 0 cents instead. `hold_ms` is when an open hold expires. `payment_id` is the
     processor's id of the payment, used to refund it. `refund_due_ms` is set while a refund is due: when to try it (again).
 
-    `refunded_cents` is what went back in all, by refunds and lost disputes: at most `paid_cents`. `excess_cents` is what they
-    took beyond it, which no document credits. `lost_cents` is the part of both that lost disputes took. `lost_from` is the
-    status in which a loss left nothing of the payment and ended the booking; None if something else ended it.
+    `refunded_cents` is what went back in all, by refunds and lost disputes, as the processor says. If a refund and a dispute
+    cross, that is more than `paid_cents`: `excess_cents` is the part beyond it. `lost_cents` is the part that lost disputes
+    took. `lost_from` is the status in which a loss left nothing of the payment and ended the booking; None if something else
+    ended it.
 
     `refund_cents` is the amount of the refund that was ordered last; None means all of it. `refund_requested_ms` is set
     while a request for a refund waits for an administrator. `next_step_ms` is when the schedule of a paid booking goes on
@@ -249,7 +250,7 @@ class Booking:
     @property
     def left_cents(self) -> int:
         """The cents of the payment that neither a refund nor a dispute has taken."""
-        return (self.paid_cents or 0) - self.refunded_cents
+        return max(0, (self.paid_cents or 0) - self.refunded_cents)
 
     @property
     def refund_left_cents(self) -> int:
@@ -259,14 +260,14 @@ class Booking:
     @property
     def by_refunds_cents(self) -> int:
         """The cents that refunds alone gave back, which is the processor's total. Lost disputes are not part of it."""
-        return self.refunded_cents + self.excess_cents - self.lost_cents
+        return self.refunded_cents - self.lost_cents
 
     def given_back(self, by_refunds_cents: int, lost_cents: int) -> "Booking":
         """The booking after so much was refunded, and so much lost in disputes, in all."""
         paid_cents, back_cents = self.paid_cents or 0, by_refunds_cents + lost_cents
         return replace(
             self,
-            refunded_cents=min(paid_cents, back_cents),
+            refunded_cents=back_cents,
             excess_cents=max(0, back_cents - paid_cents),
             lost_cents=lost_cents,
         )
@@ -346,3 +347,29 @@ class BookingView:
     impressions: int = 0
     clicks: int = 0
     campaign_status: CampaignStatus | None = None
+
+
+class BookingLine(NamedTuple):
+    """A booking as a line of a file. Names, currencies and the issue are as they are stored. The other texts are written,
+    several cells with commas between them: times are ISO 8601 in UTC, and null is empty."""
+
+    created_ms: int
+    id: str
+    status: str
+    slot: str
+    campaign: str
+    sponsor: str | None
+    weeks: str
+    """Their start, their end and the amount."""
+
+    currency: str
+    payment: str
+    """The mode, when the booking was made and paid, and the cents that were paid and refunded."""
+
+    issue: str | None
+    days: str
+    """Whether it is of the demo, and the first day that was bought."""
+
+    paid_currency: str | None
+    impressions: int
+    clicks: int

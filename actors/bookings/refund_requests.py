@@ -8,7 +8,7 @@ from actors.bookings.records import Booking, BookingStatus
 from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Refused
 
-MOST_REQUESTS = 3
+MAX_REQUESTS = 3
 """How often a refund of one booking can be requested."""
 
 
@@ -45,8 +45,8 @@ def _why_not(booking: Booking, now_ms: int, *, refund_unshown: bool) -> str | No
     if booking.week_end_ms <= now_ms:
         rest = " Weeks that were not shown are refunded without a request." if refund_unshown else ""
         return f"The weeks of this booking are over.{rest}"
-    if booking.refund_requests >= MOST_REQUESTS:
-        return f"A refund of this booking was requested {MOST_REQUESTS} times, the maximum."
+    if booking.refund_requests >= MAX_REQUESTS:
+        return f"A refund of this booking was requested {MAX_REQUESTS} times, the maximum."
     return None
 
 

@@ -35,11 +35,11 @@ class BookingDelivered:
 
 
 def days_of(delivered: BookingDelivered, now_ms: int, within: Days | None = None) -> Iterator[DayDelivered]:
-    """Every day of the run up to today, and other days with counts."""
+    """Every day that was bought up to today, and other days with counts."""
     booking = delivered.booking
     run = range(0)
     if booking.paid_ms is not None:
-        run = range(day_of(booking.week_start_ms), min(day_of(booking.week_end_ms), day_of(now_ms) + 1))
+        run = range(day_of(booking.period_start_ms), min(day_of(booking.week_end_ms), day_of(now_ms) + 1))
     counted = {each.day: each for each in delivered.counted}
     for day in sorted({*run, *counted}):
         if within is None or day in within:
@@ -52,7 +52,7 @@ def day_text(day: int) -> str:
     return (EPOCH + timedelta(days=day)).isoformat()
 
 
-MOST_ENDED = 1_000
+MAX_ENDED = 1_000
 """The newest ended bookings that count as past ones."""
 
 

@@ -10,6 +10,7 @@ from actors.bookings.invoices import Invoice
 from actors.bookings.messages import Origin
 from actors.bookings.records import (
     Booking,
+    BookingLine,
     BookingStatus,
     BookingView,
     CampaignStatus,
@@ -296,7 +297,7 @@ class SponsorshipStore(Protocol):
         ...
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
-        """The reach of the newest `MOST_ENDED` bookings that were paid in this mode and have ended, by slot. Samples of the
+        """The reach of the newest `MAX_ENDED` bookings that were paid in this mode and have ended, by slot. Samples of the
         demo do not count."""
         ...
 
@@ -327,6 +328,12 @@ class SponsorshipStore(Protocol):
         self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int
     ) -> Sequence[BookingView]:
         """The bookings that match, newest first, strictly after `before`."""
+        ...
+
+    async def booking_lines(
+        self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int
+    ) -> Sequence[BookingLine]:
+        """The same as lines of a file, with their status at `now_ms`."""
         ...
 
     async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:

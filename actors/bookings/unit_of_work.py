@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any
 
 from actors.bookings.decision import BookingRules, CampaignCounts, Decision, Snapshot, WaitingReviews, Week
@@ -20,6 +21,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
+from actors.shared.groups import Groups
 from actors.times import weeks_from
 from actors.values import Agent, AuditRecord
 
@@ -40,6 +42,9 @@ class UnitOfWork:
             if booking.status in OPEN
             for week in weeks_of(booking)
         } | snapshot.weeks
+        self._by_tenant = Groups(attrgetter("tenant_id"), snapshot.bookings.values())
+        self._by_payment = Groups(attrgetter("payment_id"), snapshot.bookings.values())
+        self._reports = Groups(attrgetter("payment_id"), snapshot.reports.values())
         self._weeks: dict[Week, str | None] = dict(self._held)
         self._remembered = dict(snapshot.remembered)
         self._events = set(snapshot.events)
@@ -78,8 +83,7 @@ class UnitOfWork:
     def bookings_of(self, tenant_id: str) -> list[Booking]:
         """The bookings of an account that were read: all open ones, and those that a new hold has to count. Accounts that
         never paid count as one with the others of their mailbox, because anybody can make up tags of an address."""
-        together = self._mailbox_of(tenant_id)
-        return [booking for booking in self._bookings().values() if booking.tenant_id in together]
+        return [booking for each in self._mailbox_of(tenant_id) for booking in self._by_tenant.within(each)]
 
     def _mailbox_of(self, tenant_id: str) -> frozenset[str]:
         """The tenants that share the limits of this one."""
@@ -96,12 +100,11 @@ class UnitOfWork:
 
     def paid_with(self, payment_id: str) -> Booking | None:
         """The booking that was paid with a payment. Before payments were unique there may have been several: the first."""
-        paid = (booking for booking in self._bookings().values() if booking.payment_id == payment_id)
+        paid = self._by_payment.within(payment_id)
         return min(paid, key=lambda booking: (booking.paid_ms or 0, booking.id), default=None)
 
     def reports(self, payment_id: str | None) -> list[PaymentReport]:
-        reports = self._snapshot.reports | self.decision.reports
-        return [report for report in reports.values() if report.payment_id == payment_id]
+        return list(self._reports.within(payment_id))
 
     def campaigns_of(self, tenant_id: str) -> CampaignCounts:
         """How many campaigns an account has, and how many of it and of those that share its limits wait, those of this batch
@@ -149,9 +152,6 @@ class UnitOfWork:
         sponsor = self.sponsor(campaign.tenant_id)
         return CampaignView(campaign, None if sponsor is None else sponsor.name)
 
-    def _bookings(self) -> dict[str, Booking]:
-        return self._snapshot.bookings | self.decision.bookings
-
     # Writing.
 
     def save_sponsor(self, sponsor: Sponsor) -> None:
@@ -172,6 +172,8 @@ class UnitOfWork:
         before, buyer = self.booking(booking.id), self.sponsor(booking.tenant_id)
         self.decision.invoices += documents(before, booking, buyer, self.rules.seller, self.now_ms)
         self.decision.bookings[booking.id] = booking
+        self._by_tenant.save(booking)
+        self._by_payment.save(booking)
         self.decision.visible |= visible
 
     def reserve_weeks(self, booking: Booking) -> None:
@@ -195,6 +197,7 @@ class UnitOfWork:
 
     def save_report(self, report: PaymentReport) -> None:
         self.decision.reports[report.id] = report
+        self._reports.save(report)
 
     def audit(
         self, origin: Origin, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None

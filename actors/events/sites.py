@@ -10,7 +10,7 @@ from actors.clock import Clock, day_of
 from actors.events.messages import OTHER, SiteDelivered
 from actors.kernel.periodic import PeriodicTask
 
-MOST_SITES = 200
+MAX_SITES = 200
 """Websites that can earn a place, over all time."""
 
 CANDIDATES = 1_000
@@ -41,7 +41,7 @@ class SiteRules:
     count: bool = False
     named: Sequence[str] = ()
     networks: int = 20
-    most: int = MOST_SITES
+    most: int = MAX_SITES
 
 
 class SiteStore(Protocol):

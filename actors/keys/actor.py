@@ -37,7 +37,7 @@ from actors.keys.messages import (
     SuspensionSet,
     TierSet,
 )
-from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
+from actors.keys.state import Decision, KeyRules, Snapshot, decide_in_steps, rows_to_lock
 from actors.keys.store import KeyStore
 from actors.keys.validity import ADMIN_SCOPES
 from actors.shared.code_mails import Draft, Origin, count_id
@@ -56,7 +56,7 @@ from actors.shared.credentials import (
 from actors.shared.notices import ENDS, NoticeLimiter
 from actors.shared.records import CodeActor
 from actors.times import SECOND_MS
-from actors.values import Account, Agent, BatchId, Done, Refused, Scope, Tier
+from actors.values import Account, Agent, BatchId, Done, Refused, Scope, Steps, Tier
 
 TEMPLATE = "claim_code"
 
@@ -284,8 +284,8 @@ class KeyActor(CodeActor[Message, Answer, KeyStore, KeyRules]):
     async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._clock.now_ms()
 
-        def on(snapshot: Snapshot) -> Decision:
-            decision = decide(snapshot, messages, now_ms, self.rules)
+        def on(snapshot: Snapshot) -> Steps[Decision]:
+            decision = yield from decide_in_steps(snapshot, messages, now_ms, self.rules)
             decision.outbox = self._notices.within(batch_id, decision.outbox, now_ms)
             decision.outbox = self._ends.within(batch_id, decision.outbox, now_ms)
             return decision

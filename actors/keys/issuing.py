@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 
 from actors.keys.administrators import Administrators
 from actors.keys.granting import may_revoke, refused_grant
@@ -11,7 +12,7 @@ from actors.keys.unit_of_work import KeyRules, Snapshot, UnitOfWork
 from actors.shared.credentials import fingerprint, new_id
 from actors.shared.notices import Ending, with_facts
 from actors.times import DAY_MS
-from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
+from actors.values import Account, AuditRecord, Code, Refused, Steps, Tenant, Tier
 
 END_NOTICE_MS = 7 * DAY_MS
 """How long before the end of a key its owner is mailed (ADR 0086)."""
@@ -56,33 +57,37 @@ class KeyIssuing(UnitOfWork):
         self.decision.outbox += with_facts(issue.notice, Ending.KEY, key.id, key.prefix, how=_how(issue, giver))
         return KeySaved(key)
 
-    def _revoke(self, revoke: Revoke) -> Answer:
+    def _revoke(self, revoke: Revoke) -> Steps[Answer]:
         key = self._key(revoke.key_id)
         if key is None or not may_revoke(revoke, key):
             return Refused(Code.NOT_FOUND, "There is no such key.")
         roots = (key, *self._tree.rotated_from(key))
-        family = (*roots, *self._tree.granted(*(root.id for root in roots)))
-        ended = self._end({each.id: each for each in family}.values(), revoke.audit)
-        hashes = (each.hash for each in ended if each.id != key.id)
+        family = chain(roots, self._tree.granted(*(root.id for root in roots)))
+        ended = yield from self._end(family, revoke.audit)
+        hashes = [each.hash for each in ended if each.id != key.id]
         key = replace(key, revoked_ms=key.revoked_ms or self._now_ms)
-        return KeySaved(key, (key.hash, *hashes), tuple(each.id for each in ended))
+        return KeySaved(key, (key.hash, *hashes), tuple([each.id for each in ended]))
 
-    def _end_keys(self, order: EndKeys) -> Answer:
+    def _end_keys(self, order: EndKeys) -> Steps[Answer]:
         account = self._account(order.email)
         if account is None:  # It was deleted meanwhile, with its keys.
             return KeysEnded(())
-        return KeysEnded(self._end(self._tree.of(account.tenant_id), order.audit))
+        ended = yield from self._end(self._tree.of(account.tenant_id), order.audit)
+        return KeysEnded(ended)
 
-    def _end(self, keys: Iterable[Key], audit: AuditRecord) -> tuple[Key, ...]:
-        """Revoke those of `keys` that are not revoked yet. Each has a record; that of the key that `audit` names is
-        `audit` itself."""
-        ended = [replace(key, revoked_ms=self._now_ms) for key in keys if key.revoked_ms is None]
+    def _end(self, keys: Iterable[Key], audit: AuditRecord) -> Steps[tuple[Key, ...]]:
+        """Revoke those of `keys` that are not revoked yet; one may be named twice. Each has a record; that of the key that
+        `audit` names is `audit` itself."""
+        ended: dict[str, Key] = {}
         changes = json.dumps({"endedWith": audit.target_id})
-        for key in ended:
-            self._save_key(key)
-            self.decision.touched_keys.append(key.hash)
-            self.decision.audits.append(_record_of(key, audit, changes))
-        return tuple(ended)
+        for key in keys:
+            if key.revoked_ms is None and key.id not in ended:
+                ended[key.id] = gone = replace(key, revoked_ms=self._now_ms)
+                self._save_key(gone)
+                self.decision.audits.append(_record_of(gone, audit, changes))
+            yield from self._step()
+        self._touch(ended.values())
+        return tuple(ended.values())
 
     def _key_limit(self, most: int, what: str) -> Refused:
         return Refused(Code.KEY_LIMIT, f"This account has {most} live {what} keys, the maximum. Revoke one first.")

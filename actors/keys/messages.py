@@ -52,7 +52,7 @@ class Claim(Sendings, EmailedCode):
 class Resolved:
     """A key with its tenant's tier and account, as the cache keeps it. `admin`: the account is an administrator.
     `suspended`: the account is suspended. `siblings` are, for an account that never paid, the tenants of the other ones of
-    its mailbox, at most `MOST_SIBLINGS`: they share its quota."""
+    its mailbox, at most `MAX_SIBLINGS`: they share its quota."""
 
     key: Key
     tier: Tier
@@ -62,7 +62,7 @@ class Resolved:
     siblings: tuple[str, ...] = ()
 
 
-MOST_SIBLINGS = 50
+MAX_SIBLINGS = 50
 """Of more, those that have used most this month share the quota."""
 
 

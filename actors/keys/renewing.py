@@ -19,7 +19,7 @@ from actors.keys.messages import (
 from actors.keys.validity import is_live
 from actors.shared.credentials import Kind, fingerprint, new_id
 from actors.shared.notices import Ending, with_facts
-from actors.values import AuditRecord, Code, Refused
+from actors.values import AuditRecord, Code, Refused, Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class _Target:
 class KeyRenewing(KeyIssuing):
     """The messages of a batch that rename keys, move their ends, rotate them, or mail their owners before they end."""
 
-    def _edit(self, edit: EditKey) -> Answer:
+    def _edit(self, edit: EditKey) -> Steps[Answer]:
         found = self._target(edit)
         if isinstance(found, Refused):
             return found
@@ -51,23 +51,22 @@ class KeyRenewing(KeyIssuing):
             changes["expiresAt"] = key.expires_ms, end_ms
         if not changes:
             return KeySaved(key)
-        changed = [replace(self._ending_at(key, end_ms), name=edit.name or key.name)]
-        changed += [
-            self._ending_at(each, end_ms)
-            for each in self._tree.granted(key.id)
-            if is_live(each, self._now_ms) and _is_later(each.expires_ms, end_ms)
-        ]
-        for each in changed[1:]:
-            before = self._key(each.id)
-            assert before is not None, "it was found"
-            moved = {"expiresAt": (before.expires_ms, each.expires_ms), "endsWith": key.id}
-            record_id = new_id("aud", fingerprint(edit.audit.id, each.id))
-            record = replace(edit.audit, id=record_id, target_id=each.id, changes=json.dumps(moved))
-            self.decision.audits.append(record)
+        edited = replace(self._ending_at(key, end_ms), name=edit.name or key.name)
+        changed = [edited]
+        self._save_key(edited)
+        for each in self._tree.granted(key.id):
+            if is_live(each, self._now_ms) and _is_later(each.expires_ms, end_ms):
+                changed.append(self._ending_at(each, end_ms))
+                self._save_key(changed[-1])
+                moved = {"expiresAt": (each.expires_ms, end_ms), "endsWith": key.id}
+                record_id = new_id("aud", fingerprint(edit.audit.id, each.id))
+                record = replace(edit.audit, id=record_id, target_id=each.id, changes=json.dumps(moved))
+                self.decision.audits.append(record)
+            yield from self._step()
         self.decision.audits.append(replace(edit.audit, changes=json.dumps(changes)))
-        return KeySaved(changed[0], self._save_keys(changed))
+        return KeySaved(edited, self._touch(changed))
 
-    def _rotate(self, rotate: RotateKey) -> Answer:
+    def _rotate(self, rotate: RotateKey) -> Steps[Answer]:
         if self._key(rotate.fresh_id) is not None:
             return Refused(
                 Code.IDEMPOTENCY_CONFLICT,
@@ -98,12 +97,13 @@ class KeyRenewing(KeyIssuing):
         ends_ms = grace_ms if old.expires_ms is None else min(grace_ms, old.expires_ms)
         over = replace(old, successor_id=key.id, end_notice_ms=None)
         over = replace(over, expires_ms=ends_ms) if rotate.grace_ms else replace(over, revoked_ms=self._now_ms)
-        moved = [
-            replace(each, granter_id=key.id)
-            for each in self._tree.granted_directly(old.id)
-            if is_live(each, self._now_ms)
-        ]
-        changed = self._save_keys([over, *moved])
+        moved: list[Key] = []
+        for each in self._tree.granted_directly(old.id):
+            if is_live(each, self._now_ms):
+                moved.append(replace(each, granter_id=key.id))
+                self._save_key(moved[-1])
+            yield from self._step()
+        self._save_key(over)
         self._save_key(key)
         facts: dict[str, object] = {"successorId": key.id, "endsAt": ends_ms}
         if moved:
@@ -113,7 +113,7 @@ class KeyRenewing(KeyIssuing):
         self.decision.outbox += with_facts(
             rotate.notice, Ending.KEY, key.id, key.prefix, how=how, old=old.prefix, old_ends_ms=str(ends_ms)
         )
-        return Rotated(key, over, ends_ms, changed)
+        return Rotated(key, over, ends_ms, self._touch([over, *moved]))
 
     def _send_end_notices(self, message: SendEndNotices) -> Answer:
         """Mail each end once. Moving the end makes a mail due again."""
@@ -186,14 +186,6 @@ class KeyRenewing(KeyIssuing):
         if end_ms == key.expires_ms:
             return key
         return replace(key, expires_ms=end_ms, end_notice_ms=end_notice_ms(end_ms, self._now_ms))
-
-    def _save_keys(self, keys: list[Key]) -> tuple[bytes, ...]:
-        """Keep changed keys, and announce them."""
-        for key in keys:
-            self._save_key(key)
-        hashes = tuple(key.hash for key in keys)
-        self.decision.touched_keys += hashes
-        return hashes
 
 
 def fresh_kind(old: Key) -> Kind:

@@ -38,23 +38,30 @@ from actors.keys.suspension import restore, suspend, suspended
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, merged
 from actors.shared.codes import guess, renew, send, wrong_code
 from actors.shared.notices import Ending, with_facts
-from actors.values import Account, Agent, AuditRecord, Code, Done, Refused, Tenant, Tier
+from actors.values import Account, Agent, AuditRecord, Code, Done, Refused, Steps, Tenant, Tier, finished
 
-__all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]
+__all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "decide_in_steps", "merged", "rows_to_lock"]
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: KeyRules) -> Decision:
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
+    return finished(decide_in_steps(snapshot, messages, now_ms, rules))
+
+
+def decide_in_steps(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: KeyRules) -> Steps[Decision]:
+    """The same in steps, however many keys the messages end, change or only lock."""
     batch = _Batch(snapshot, now_ms, rules)
+    yield from batch.begin()
     for message in messages:
-        batch.decision.answers.append(batch.handle(message))
+        batch.decision.answers.append((yield from batch.handle(message)))
     return batch.decision
 
 
 class _Batch(KeyRenewing):
     """Answers the messages of one batch."""
 
-    def handle(self, message: Message) -> Answer:
+    def handle(self, message: Message) -> Steps[Answer]:
+        yield from self._step()
         match message:
             case Mint():
                 return self._mint(message)
@@ -65,15 +72,15 @@ class _Batch(KeyRenewing):
             case Issue():
                 return self._issue(message)
             case EditKey():
-                return self._edit(message)
+                return (yield from self._edit(message))
             case RotateKey():
-                return self._rotate(message)
+                return (yield from self._rotate(message))
             case SendEndNotices():
                 return self._send_end_notices(message)
             case Revoke():
-                return self._revoke(message)
+                return (yield from self._revoke(message))
             case EndKeys():
-                return self._end_keys(message)
+                return (yield from self._end_keys(message))
             case SetTier():
                 return self._set_tier(message)
             case Suspend(email=email):

@@ -5,9 +5,9 @@ from typing import Protocol
 
 from actors.keys.messages import Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
-from actors.values import BatchId
+from actors.values import BatchId, Steps
 
-Decide = Callable[[Snapshot], Decision]
+Decide = Callable[[Snapshot], Decision | Steps[Decision]]
 
 ENDED_LISTED = 10
 """How many of the keys of an account that ended are listed after the live ones."""
@@ -31,6 +31,8 @@ class KeyStore(UseStore, Protocol):
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the rows, decide, and commit all changes with the batch id in one transaction.
+
+        A decision in steps lets other tasks run in between, as statements of many rows do, which are several.
 
         Locks claims, accounts, sessions, administrators, keys and tenants, in this order, each sorted; batches that change
         administrators run one at a time. A batch id that is already in the journal is not decided again: its decision

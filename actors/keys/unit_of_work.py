@@ -1,7 +1,7 @@
 """The locked rows of a batch, overlaid with the changes of the batch. Pure."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
 from actors.keys.messages import Answer, Claim, Key
@@ -10,7 +10,13 @@ from actors.shared.code_mails import CodeMailCount, CodeMailCounter, CodeMailRul
 from actors.shared.codes import CodeRules
 from actors.shared.records import too_many_today
 from actors.times import MINUTE_MS, day_of, month_of
-from actors.values import Account, AuditRecord, OutboxMessage, Refused, Tenant
+from actors.values import Account, AuditRecord, OutboxMessage, Refused, Steps, Tenant
+
+STEP = 200
+"""The keys that a decision handles before other tasks run. An account has up to 4,000 live ones with the highest limits."""
+
+MAX_ANNOUNCED = 20
+"""Of more keys that change at once, their account is announced: every node handles each announcement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +61,9 @@ class Snapshot:
 class KeyTree:
     """Keys by what connects them, so that a rule walks only the keys that it changes."""
 
-    def __init__(self, keys: Iterable[Key]) -> None:
+    def __init__(self) -> None:
         self._keys: dict[str, Key] = {}
         self._groups: defaultdict[tuple[str, str | None], dict[str, None]] = defaultdict(dict)
-        for key in keys:
-            self.save(key)
 
     def save(self, key: Key) -> None:
         before = self._keys.get(key.id)
@@ -80,11 +84,11 @@ class KeyTree:
 
     def granted(self, *key_ids: str) -> Iterator[Key]:
         """The keys that some keys granted, directly or through others."""
-        granters = list(key_ids)
-        while granters:
-            keys = self.granted_directly(granters.pop())
-            yield from keys
-            granters += (key.id for key in keys)
+        waiting = deque([key for key_id in key_ids for key in self.granted_directly(key_id)])
+        while waiting:
+            key = waiting.popleft()
+            yield key
+            waiting += self.granted_directly(key.id)
 
     def has_granted(self, granter_id: str, key: Key) -> bool:
         """Whether a key granted another one, directly or through others."""
@@ -135,9 +139,22 @@ class UnitOfWork:
         self._new_keys: dict[tuple[str, bool], int] = {}
         self._new_in_grace: dict[tuple[str, bool], int] = {}
         self._new_today: dict[str, int] = {}
-        self._tree = KeyTree(snapshot.keys.values())
+        self._tree = KeyTree()
+        self._handled = 0
         self.decision = Decision()
         self._code_mails = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
+
+    def begin(self) -> Steps[None]:
+        """Connect the locked keys, before the first message."""
+        for key in self._snapshot.keys.values():
+            self._tree.save(key)
+            yield from self._step()
+
+    def _step(self) -> Steps[None]:
+        """Count a key or a message. After `STEP` of them other tasks run, which see nothing of this batch yet."""
+        self._handled += 1
+        if self._handled % STEP == 0:
+            yield
 
     def _claim(self, token_hash: bytes) -> Claim | None:
         return self.decision.changed.claims.get(token_hash) or self._snapshot.claims.get(token_hash)
@@ -179,6 +196,15 @@ class UnitOfWork:
                 counted = self._new_keys if row.successor_id is None else self._new_in_grace
                 counted[place] = counted.get(place, 0) + step
         self.decision.changed.keys[key.id] = key
+
+    def _touch(self, keys: Collection[Key]) -> tuple[bytes, ...]:
+        """Announce changed keys. Returns their hashes."""
+        hashes = tuple([key.hash for key in keys])
+        if len(hashes) > MAX_ANNOUNCED:
+            self.decision.touched_tenants += sorted({key.tenant_id for key in keys})
+        else:
+            self.decision.touched_keys += hashes
+        return hashes
 
     def _save_claim(self, claim: Claim) -> None:
         self.decision.changed.claims[claim.token_hash] = claim

@@ -1,7 +1,7 @@
 """The quota accountant: decides and commits charges, one transaction per batch."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from actors.clock import Clock
 from actors.kernel.actor import Actor, ActorLimits
@@ -11,19 +11,6 @@ from actors.quota.store import QuotaStore
 from actors.shared.limits import Allowance, WindowLimiter, single_node
 from actors.times import day_of
 from actors.values import BatchId, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier
-
-
-@dataclass(frozen=True, slots=True)
-class KeyDays:
-    """Usage on `days`, since the epoch, by key and day. The key None stands for the whole account."""
-
-    days: range
-    used: Mapping[tuple[str | None, int], int]
-
-    def of(self, key_id: str | None) -> Sequence[tuple[int, int]]:
-        """(day, requests), oldest first."""
-        return [(day, self.used.get((key_id, day), 0)) for day in self.days]
-
 
 OWED_AT_MOST = 1_000
 """Refunds that may wait for the store. Beyond it the oldest are dropped, which errs towards counting too much."""
@@ -100,13 +87,19 @@ class QuotaAccountant(Actor[Message, Answer]):
         used = await self._store.days(tenant_id, today - count + 1, today)
         return [(day, used.get(day, 0)) for day in range(today - count + 1, today + 1)]
 
-    async def days_by_key(self, tenant_id: str, key_ids: Sequence[str], count: int) -> KeyDays:
-        """The usage of a tenant on each of the last `count` days, and that of its keys `key_ids`. Raises
-        `StorageUnavailable`."""
+    async def days_by_key(
+        self, tenant_id: str, key_ids: Sequence[str], count: int
+    ) -> Mapping[str | None, Sequence[tuple[int, int]]]:
+        """The usage of the keys `key_ids` of a tenant in the last `count` days, and under None that of the tenant: (day,
+        requests) of each day with use, oldest first. Raises `StorageUnavailable`."""
         today = day_of(self._clock.now_ms())
         first = today - count + 1
-        used = await self._store.days_by_key(tenant_id, key_ids, first, today)
-        return KeyDays(range(first, today + 1), used)
+        days: defaultdict[str | None, list[tuple[int, int]]] = defaultdict(list)
+        counts = await self._store.days_by_key(tenant_id, key_ids, first, today)
+        for (key_id, day), used in sorted(counts.items(), key=lambda each: each[0][1]):
+            if used > 0:
+                days[key_id].append((day, used))
+        return days
 
     # The batch.
 

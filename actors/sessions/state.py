@@ -8,6 +8,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from actors.sessions.messages import (
@@ -41,6 +42,7 @@ from actors.sessions.second_factor import (
 from actors.shared.browsers import browser
 from actors.shared.code_mails import CodeMailCount, CodeMailCounter, CodeMailRules
 from actors.shared.codes import CodeRules, guess, renew, wrong_code
+from actors.shared.groups import Groups
 from actors.shared.notices import Ending, with_facts
 from actors.times import DAY_MS, HOUR_MS
 from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier, session_ended
@@ -149,6 +151,7 @@ class _Batch:
         self._now_ms = now_ms
         self._rules = rules
         self.decision = Decision()
+        self._by_email = Groups(attrgetter("email"), snapshot.sessions.values())
         self._code_mails = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
         self._passkeys = Passkeys(
             snapshot.second_factor,
@@ -258,8 +261,7 @@ class _Batch:
 
     def live_sessions(self, email: str) -> list[Session]:
         """The live sessions of an account in `LockSet.entering`, least recently used first."""
-        known = self._snapshot.sessions | self.decision.changed.sessions
-        live = [each for each in known.values() if each.email == email and each.is_live(self._now_ms)]
+        live = [each for each in self._by_email.within(email) if each.is_live(self._now_ms)]
         return sorted(live, key=lambda each: (each.seen_ms, each.id))
 
     def _end_all(self, order: EndSessions) -> Answer:
@@ -309,6 +311,7 @@ class _Batch:
 
     def save_session(self, session: Session) -> None:
         self.decision.changed.sessions[session.id] = session
+        self._by_email.save(session)
 
 
 def unusable_link() -> Refused:

@@ -1,4 +1,4 @@
-"""The cookies of sessions and of browsers that sign in, and the check that a request comes from a page of this service.
+"""The cookies of sessions and of browsers that were mailed a code, and the check that a request comes from our pages.
 
 Source: ADR 0011, 0012 and 0056.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from service.api.messages import Request
 from service.http.header_lists import members
 
-MOST_COOKIES = 256
+MAX_COOKIES = 256
 """Cookies of a request that are read. Browsers keep fewer for a site."""
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -30,7 +30,7 @@ class Cookie:
         name, values = self.name(base_url), []
         # Only what separates cookies for a browser (RFC 6265, 5.2): otherwise a page of a sibling domain could hide a cookie
         # with a protected name in the value, or behind a letter of the name, of one that it may set.
-        for pair in members(headers.get("cookie", ""), ";", MOST_COOKIES):
+        for pair in members(headers.get("cookie", ""), ";", MAX_COOKIES):
             key, found, value = pair.partition("=")
             if found and key == name:
                 values.append(value)
@@ -52,6 +52,9 @@ BROWSER = Cookie("sign-in")
 """Of a browser that asked for a sign-in code."""
 PENDING = Cookie("passkey")
 """Of a sign-in that waits for a passkey."""
+SIGN_IN_FORM = Cookie("sign-in-form")
+CLAIM_FORM = Cookie("claim-form")
+"""Of a browser that was mailed a code: the fields that the form for the code repeats."""
 
 
 def from_our_page(request: Request, base_url: str) -> bool:

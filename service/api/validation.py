@@ -25,7 +25,7 @@ IDEMPOTENCY_KEY = "idempotency-key"
 
 IDEMPOTENCY_KEY_PATTERN = "[A-Za-z0-9_-]{1,100}"
 
-MOST_FIELDS = 100
+MAX_FIELDS = 100
 """Maximum fields of a form or query string."""
 
 SHORT_CHARACTERS = 64
@@ -33,7 +33,7 @@ SHORT_CHARACTERS = 64
 
 
 LONGEST_NUMBER = 64
-MOST_WHOLE = 10**18
+MAX_WHOLE = 10**18
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]{1,4})?', re.DOTALL)
 """A string, or a number, of a JSON text."""
@@ -70,7 +70,7 @@ def form_as_json(body: bytes) -> bytes | Refused:
 
 def _fields(body: bytes) -> list[tuple[str, str]]:
     try:
-        return parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+        return parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
         return []
 
@@ -114,7 +114,7 @@ def _whole(token: re.Match[bytes]) -> bytes:
     if text[:1] == b'"' or len(text) > LONGEST_NUMBER or text.isdigit():
         return text
     value = Decimal(text.decode())
-    return b"%d" % int(value) if abs(value) < MOST_WHOLE and value == value.to_integral_value() else text
+    return b"%d" % int(value) if abs(value) < MAX_WHOLE and value == value.to_integral_value() else text
 
 
 def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | None:
@@ -163,7 +163,7 @@ def _read_query(model: type[M], query: str) -> M | Refused:
     values: dict[str, str] = {}
     known = _parameters(model)
     try:
-        pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+        pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
         return Refused(Code.INVALID_REQUEST, "The query string is not valid.")
     for name, value in pairs:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from service.catalogctl.client import Reply, text_of
-from service.catalogctl.command import CSV, ROOT, Command, argument, command, facts, required, table
+from service.catalogctl.command import CSV, ROOT, Command, argument, command, done, facts, required, table
 from service.catalogctl.failures import Exit, Misused, Refused
 from service.catalogctl.lists import PAGES, SPONSORSHIP, Entry, entries_of
 from service.catalogctl.session import Session
@@ -13,7 +13,7 @@ from service.terminal.layout import money, printable
 
 STATES = ("reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded")
 CAMPAIGN_STATES = ("draft", "pending", "approved", "rejected", "paused")
-MOST_REQUESTS = 100
+MAX_REQUESTS = 100
 """Requests of one refund of all weeks: more than an account can have paid bookings ahead."""
 
 
@@ -95,7 +95,7 @@ def _show_refunds(session: Session, reply: Reply) -> list[str]:
 
 def _refund_account(row: Command, session: Session) -> None:
     """Order refunds, request by request, until there is nothing left to order."""
-    for _ in range(MOST_REQUESTS):
+    for _ in range(MAX_REQUESTS):
         reply = row.ask(session)
         row.finish(session, reply)
         if not reply.document.get("hasMore"):
@@ -200,6 +200,7 @@ ADMIN = (
     command("suspend", "POST admin/accounts/{account}/suspend", "Suspend an account: nothing of it is shown or works.",
             STATUS, *required(reason="the owner reads it")),
     command("unsuspend", "POST admin/accounts/{account}/unsuspend", "Restore a suspended account.", STATUS),
+    command("revoke-key", "DELETE admin/keys/{id}", "Revoke a key of any account permanently.", done("id", "is revoked")),
     command("refund-account", "POST admin/accounts/{account}/refund",
             "Refund all paid weeks of an account that are not over.", _show_refunds, _REASON, run=_refund_account),
     command("bookings", f"GET {_AREA}/bookings", "List and filter the bookings of all sponsors.", ALL_BOOKINGS,

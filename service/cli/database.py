@@ -29,12 +29,16 @@ NewActor = Callable[[Config, Path, Opened, str], Awaitable[A]]
 
 
 @asynccontextmanager
-async def open_with_running_node(config: Config, data_dir: Path, *, create: bool = False) -> AsyncIterator[Opened]:
-    """Open storage, next to a running server or without one. With `create`, a new data directory gets a database.
+async def open_with_running_node(
+    config: Config, data_dir: Path, *, create: bool = False, migrates: bool = True
+) -> AsyncIterator[Opened]:
+    """Open storage, next to a running server or without one. With `create`, a new data directory gets a database. Without
+    `migrates`, a database that lacks a migration is an error.
 
     Raises `StorageError` if storage cannot be opened, and `CommandError` if the database fails during the block.
     """
-    async with open_storage(storage_options(config), data_dir, beside=True, create=create) as opened:
+    options = storage_options(config)
+    async with open_storage(options, data_dir, beside=True, create=create, migrates=migrates) as opened:
         with database_errors():
             yield opened
 

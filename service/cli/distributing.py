@@ -44,7 +44,9 @@ async def distribute(
         raise CommandError("the database is not distributed: set database.distributed to true")
     if status and keys_per_second is not None:
         raise CommandError("--status changes nothing: leave --keys-per-second out")
-    async with (open_to_read if status else open_with_running_node)(config, data_dir) as opened:
+    # A pause must not wait for a migration, and must not be what distributes the database.
+    opening = open_to_read(config, data_dir) if status else open_with_running_node(config, data_dir, migrates=not pause)
+    async with opening as opened:
         moves = EventMoves(opened.database)
         if keys_per_second is not None:
             await moves.set_pace(keys_per_second=keys_per_second)

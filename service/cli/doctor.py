@@ -9,12 +9,14 @@ from actors.backups.state import newest_ms, overdue_ms
 from actors.backups.store import BackupFailed
 from actors.clock import HOUR_MS, SECOND_MS, SystemClock
 from actors.events.servers import ServerReport
+from actors.mail.messages import MailFailed
 from service.cli.database import open_to_read
 from service.config import deployment
 from service.config.clocks import clock_problems
 from service.config.model import Config
 from service.config.user_errors import ConfigError
 from service.http.listen_address import ListenError
+from service.outside.smtp import SmtpTransport
 from service.outside.webauthn import rp_id_of
 from service.payments.factory import stripe_payments
 from service.running.foundation import certificate_problem, read_clocks, storage_options
@@ -67,6 +69,7 @@ async def doctor(config: Config, data_dir: Path) -> int:
         print("note: admin.require_passkey is false: whoever reads an administrator's mail can administer")
     if not config.mail.smtp_url and not deployment.is_public(config.server.base_url):
         print("note: mail.smtp_url is empty: mail is printed to the log and shown at /dev/outbox")
+    problems += await check_mail(config)
     for note in deployment.notes(config):
         print(f"note: {note}")
     return _verdict(problems)
@@ -193,6 +196,21 @@ async def _check_processor(config: Config) -> list[str]:
     if line:
         print(line)
     return [problem] if problem else []
+
+
+async def check_mail(config: Config) -> list[str]:
+    """Greet the mail server as for a mail, and print that it is ready. Sends none."""
+    if not config.mail.smtp_url:
+        return []
+    try:
+        transport = SmtpTransport(config.mail.smtp_url, seconds=config.mail.timeout_seconds)
+        await transport.check(config.mail.sender)
+    except ValueError:
+        return []  # `deployment.problems` names it
+    except MailFailed as error:
+        return [f"the mail server cannot be used: {error}"]
+    print(f"ok: the mail server {transport.server} is ready for mail")
+    return []
 
 
 def _check_certificate(config: Config) -> list[str]:

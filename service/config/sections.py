@@ -4,10 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from actors.events.sites import MOST_SITES, host_of
+from actors.events.sites import MAX_SITES, host_of
 from service.config.bounds import Count, Factor, OptionalOrigin, Seconds, Section, at_most, format_of
 from service.http.addresses import Network
-from service.schemas.account import MOST_DAYS
+from service.schemas.account import MAX_DAYS
 from service.schemas.events import EVENTS_IN_A_REQUEST
 from service.schemas.keys import Email
 
@@ -171,7 +171,7 @@ class Retention(Section):
     ended_keys_days: Annotated[int, Field(ge=30, le=3_650)]
     unpaid_bookings_days: Annotated[int, Field(ge=30, le=3_650)]
     payment_events_days: Annotated[int, Field(ge=35, le=3_650)]
-    usage_days: Annotated[int, Field(ge=MOST_DAYS, le=3_650)]
+    usage_days: Annotated[int, Field(ge=MAX_DAYS, le=3_650)]
     audit_days: Annotated[int, Field(ge=90, le=3_650)]
     sessions_days: Annotated[int, Field(ge=1, le=3_650)]
     mails_days: Annotated[int, Field(ge=1, le=365)]
@@ -229,7 +229,7 @@ class Events(Section):
     answer_seconds: Seconds
     remember: Annotated[int, Field(ge=1, le=1_000_000)]
     count_sites: bool
-    sites: Annotated[list[Site], Field(max_length=MOST_SITES)]
+    sites: Annotated[list[Site], Field(max_length=MAX_SITES)]
     site_networks: Annotated[int, Field(ge=1, le=1_000)]
 
 

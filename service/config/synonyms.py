@@ -5,7 +5,7 @@ from pathlib import Path
 
 from service.config.user_errors import ConfigError
 
-MOST_BYTES, MOST_GROUPS, MOST_IN_A_GROUP, LONGEST = 256 * 1024, 2_000, 12, 60
+MAX_BYTES, MAX_GROUPS, MAX_IN_A_GROUP, LONGEST = 256 * 1024, 2_000, 12, 60
 
 Groups = Sequence[Sequence[str]]
 
@@ -16,9 +16,9 @@ def synonyms_in(path: str) -> Groups:
         return ()
     try:
         with Path(path).open("rb") as file:
-            text = file.read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
-            raise ValueError(f"is larger than {MOST_BYTES // 1024} KiB: shorten it")
+            text = file.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise ValueError(f"is larger than {MAX_BYTES // 1024} KiB: shorten it")
         return list(groups_of(text.decode("utf-8-sig").splitlines()))
     except OSError as error:
         raise ConfigError(f"catalog.synonyms: cannot read {path}: {error.strerror}") from None
@@ -37,11 +37,11 @@ def groups_of(lines: Iterable[str]) -> Iterator[Sequence[str]]:
             continue
         groups += 1
         words = [word.strip() for word in line.split(",")]
-        if groups > MOST_GROUPS:
-            raise ValueError(f"has more than {MOST_GROUPS} groups: remove some")
-        if not 2 <= len(words) <= MOST_IN_A_GROUP or not all(1 <= len(word) <= LONGEST for word in words):
+        if groups > MAX_GROUPS:
+            raise ValueError(f"has more than {MAX_GROUPS} groups: remove some")
+        if not 2 <= len(words) <= MAX_IN_A_GROUP or not all(1 <= len(word) <= LONGEST for word in words):
             raise ValueError(
-                f"line {number}: a group has 2 to {MOST_IN_A_GROUP} words or phrases of at most {LONGEST} characters,"
+                f"line {number}: a group has 2 to {MAX_IN_A_GROUP} words or phrases of at most {LONGEST} characters,"
                 " with commas between them"
             )
         yield words

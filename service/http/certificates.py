@@ -13,7 +13,7 @@ _ENCRYPTED = re.compile(rb"-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,E
 
 _OTHER_KEY = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED")
 """The last one means that the certificate is for a key of another kind, such as EC instead of RSA."""
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """A chain or a key is some kilobytes long; a device has no end."""
 _WEAK = ("_TOO_SMALL", "_TOO_WEAK")
 
@@ -43,12 +43,12 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
 def _read(path: Path, setting: str) -> bytes:
     try:
         with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise ListenError(f"{setting}: cannot read {path}: {error.strerror}") from None
     except ValueError:
         raise ListenError(f"{setting}: {str(path)!r} is not the name of a file") from None  # for example a null byte
-    if len(content) > MOST_BYTES:
+    if len(content) > MAX_BYTES:
         raise ListenError(f"{setting}: {path} is longer than 1 MiB")
     return content
 

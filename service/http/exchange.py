@@ -83,8 +83,8 @@ class Exchange:
 
         A client that has closed its half of the connection still gets its response.
         """
-        if self._reading and not self._ended:
-            return await self._next_of_body()
+        if self._reading:
+            return {"type": "http.disconnect"} if self._ended else await self._next_of_body()
         if not self._delivered:
             self._delivered = True
             return {"type": "http.request", "body": b"", "more_body": False}

@@ -5,12 +5,14 @@ every wait.
 """
 
 from collections import deque
+from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
+from typing import Any
 
 import trio
 from h2.config import H2Configuration
-from h2.connection import H2Connection
+from h2.connection import AllowedStreamIDs, H2Connection
 from h2.errors import ErrorCodes
 from h2.events import (
     ConnectionTerminated,
@@ -25,6 +27,9 @@ from h2.events import (
 )
 from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes
+from h2.stream import H2Stream, StreamInputs
+from hpack import HeaderTuple
+from hyperframe.frame import Frame, HeadersFrame, PriorityFrame
 
 from service.http.asgi import Handlers
 from service.http.exchange import Conditions, call, scope_of
@@ -67,8 +72,45 @@ _CONFIG = H2Configuration(
 )
 
 
+class _Stream(H2Stream):
+    """A stream that leaves malformed requests to `parse_fields` and `Http2Exchange`, which answer 400, and resets itself if
+    trailers do not end one. h2 would end the connection with all other requests (RFC 9113, section 8.1.1)."""
+
+    def receive_headers(
+        self, headers: Iterable[HeaderTuple | tuple[bytes, bytes]], end_stream: bool, header_encoding: bool | str | None
+    ) -> tuple[list[Frame], list[Event]]:
+        events = self.state_machine.process_input(StreamInputs.RECV_HEADERS)
+        head: Any = events[0]
+        if isinstance(head, TrailersReceived) and not end_stream:
+            reset = StreamReset(stream_id=self.stream_id, error_code=ErrorCodes.PROTOCOL_ERROR, remote_reset=False)
+            return self.reset_stream(ErrorCodes.PROTOCOL_ERROR), [reset]
+        head.headers = list(headers)
+        if end_stream:
+            ended = self.state_machine.process_input(StreamInputs.RECV_END_STREAM)
+            head.stream_ended = ended[0]
+            events += ended
+        return [], events
+
+    def _track_content_length(self, length: int, end_stream: bool) -> None:
+        pass
+
+
 class _H2(H2Connection):
     MAX_CLOSED_STREAMS = 256
+
+    def _begin_new_stream(self, stream_id: int, allowed_ids: AllowedStreamIDs) -> H2Stream:
+        stream = super()._begin_new_stream(stream_id, allowed_ids)
+        stream.__class__ = _Stream
+        return stream
+
+    # Priorities are ignored, also those that RFC 7540 refused (RFC 9113, section 5.3.2).
+
+    def _receive_headers_frame(self, frame: HeadersFrame) -> tuple[list[Frame], list[Event]]:
+        frame.flags.discard("PRIORITY")
+        return super()._receive_headers_frame(frame)
+
+    def _receive_priority_frame(self, frame: HeadersFrame | PriorityFrame) -> tuple[list[Frame], list[Event]]:
+        return [], []
 
 
 class Connection:

@@ -26,8 +26,10 @@ class Http2Exchange(Exchange):
         "_continuing",
         "_error",
         "_instead",
+        "_length",
         "_output",
         "_owed",
+        "_size",
         "stalled",
         "stream",
         "whole",
@@ -41,6 +43,8 @@ class Http2Exchange(Exchange):
         """Whether the client has ended the request."""
         self._buffer = bytearray()
         self._owed = 0  # bytes, with padding, that the client may send again once these are delivered
+        self._length: int | None = None  # of the body, as the head says
+        self._size = 0  # bytes of the body that have arrived
         self._error = ""
         self._arrived: trio.Event | None = None
         self._continuing = False
@@ -52,6 +56,8 @@ class Http2Exchange(Exchange):
         """Set the head, which the reader leaves to the request's own task."""
         self._head = head
         self._continuing = head.expects_continue
+        self._length = next((int(value) for name, value in head.special if name == b"content-length"), None)
+        self._check_length()
 
     @property
     def lost(self) -> bool:
@@ -62,6 +68,8 @@ class Http2Exchange(Exchange):
 
     def feed(self, content: bytes, size: int) -> None:
         """Add a part of the body. `size` counts its padding too."""
+        self._size += len(content)
+        self._check_length()
         if self._ended or not self._reading:
             self._output.acknowledge(self.stream, size)
             return
@@ -76,7 +84,14 @@ class Http2Exchange(Exchange):
         except BadBody as error:
             self._error = str(error)
         self.whole = True
+        self._check_length()
         self._wake()
+
+    def _check_length(self) -> None:
+        """Refuse a body that is not as long as its head says (RFC 9113, section 8.1.1)."""
+        if self._length is not None and (self._size > self._length or (self.whole and self._size < self._length)):
+            self._error = self._error or "The body is not as long as its Content-Length."
+            self._wake()
 
     def lose(self) -> None:
         """End the response: the client has left or reset the stream."""
@@ -88,6 +103,11 @@ class Http2Exchange(Exchange):
             self._arrived.set()
 
     # For the application.
+
+    async def send(self, message: Message) -> None:
+        if self._error:
+            await self._refuse(400, self._error)
+        await super().send(message)
 
     async def _next_of_body(self) -> Message:
         while not self._lost:
@@ -191,7 +211,8 @@ class Http2Exchange(Exchange):
         if not self._ended:
             self._reset(ErrorCodes.INTERNAL_ERROR)  # an unfinished response must not look complete
         elif not self.whole:
-            self._output.reset(self.stream, ErrorCodes.NO_ERROR)  # the client need not send the rest
+            # The client need not send the rest.
+            self._output.reset(self.stream, ErrorCodes.PROTOCOL_ERROR if self._error else ErrorCodes.NO_ERROR)
         self._output.acknowledge(self.stream, self._owed)
         self._owed = 0
         try:

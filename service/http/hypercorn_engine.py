@@ -24,7 +24,7 @@ from actors.clock import Clock
 from service.http.asgi import Handlers
 from service.http.engine import Engine
 from service.http.exchange import Conditions
-from service.http.header_lists import MOST_MEMBERS
+from service.http.header_lists import MAX_MEMBERS
 from service.http.http2_output import STREAMS
 from service.http.limits import LAST_CALL_SECONDS, ServingLimits
 from service.http.request_head import LONGEST_HEAD
@@ -78,8 +78,8 @@ class _H11(h11.Connection):
         event = super()._extract_next_receive_event()
         if isinstance(event, h11.Request):
             for name, value in event.headers:
-                if name == b"connection" and value.count(b",") >= MOST_MEMBERS:
-                    raise h11.RemoteProtocolError(f"Connection has more than {MOST_MEMBERS} members")
+                if name == b"connection" and value.count(b",") >= MAX_MEMBERS:
+                    raise h11.RemoteProtocolError(f"Connection has more than {MAX_MEMBERS} members")
         return event
 
 

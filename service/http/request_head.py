@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import httptools
 
-from service.http.header_lists import MOST_MEMBERS, members
+from service.http.header_lists import MAX_MEMBERS, members
 from service.http.request_body import Body, ChunkedReader, ContentLengthReader
 
 LONGEST_LINE = 8 * 1024
@@ -23,7 +23,7 @@ LONGEST_LINE = 8 * 1024
 LONGEST_HEAD = 16 * 1024
 """Bytes of a whole head, including the empty line; then 431."""
 
-MOST_FIELDS = 64
+MAX_FIELDS = 64
 """Header fields; then 431."""
 
 _METHOD = rb"[A-Z][A-Z-]{0,39}"
@@ -144,7 +144,7 @@ def parse_head(data: bytes) -> Head:
         return other
     except httptools.HttpParserError:
         raise BadRequest(400, "The request's head cannot be read.") from None
-    if len(head.headers) > MOST_FIELDS:
+    if len(head.headers) > MAX_FIELDS:
         raise BadRequest(431, "The request has more than 64 header fields.")
     host = _check_special(head)
     target = head.target
@@ -240,8 +240,8 @@ def _check_special(head: Head) -> bytes | None:
                 raise BadRequest(400, "Transfer-Encoding is not 'chunked'.")
             coding = value
         elif name == b"connection":
-            if value.count(b",") >= MOST_MEMBERS:
-                raise BadRequest(400, f"Connection has more than {MOST_MEMBERS} members.")
+            if value.count(b",") >= MAX_MEMBERS:
+                raise BadRequest(400, f"Connection has more than {MAX_MEMBERS} members.")
             options = members(value.decode("latin-1").lower())
             closes = closes or "close" in options
             keeps = keeps or "keep-alive" in options

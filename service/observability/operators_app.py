@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
-MOST_CONNECTIONS = 64
+MAX_CONNECTIONS = 64
 PARENT = "parent"
 """The label of the parent's metrics."""
 

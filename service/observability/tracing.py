@@ -11,7 +11,7 @@ from actors.kernel.statistics import ServedBatch
 Attributes = Mapping[str, str | int]
 
 HEADER = b"traceparent"
-MOST_BYTES = 256
+MAX_BYTES = 256
 """The longest header that is read. Version 00 has 55 bytes; later versions may append to them."""
 
 _FORMAT = re.compile(rb"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]*)?")
@@ -62,7 +62,7 @@ def caller_of(headers: Iterable[tuple[bytes, bytes]]) -> TraceContext | None:
 
 def parsed(value: bytes) -> TraceContext | None:
     """The span that the value of a `traceparent` names; None if it is malformed."""
-    found = _FORMAT.fullmatch(value) if len(value) <= MOST_BYTES else None
+    found = _FORMAT.fullmatch(value) if len(value) <= MAX_BYTES else None
     if found is None:
         return None
     version, trace_id, span_id, flags, more = found.groups()

@@ -8,7 +8,8 @@ import re
 import smtplib
 import socket
 import ssl
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from enum import Enum
@@ -24,6 +25,11 @@ log = logging.getLogger(__name__)
 
 AUTHENTICATION = (530, 534, 535, 538)
 """Replies that ask for other credentials (RFC 4954). Permanent in SMTP, but the configuration can be fixed."""
+
+GREETING_SHARE = 0.75
+"""The share of the time of a mail in which the server has to greet. The rest finds out why it did not."""
+
+_GREETING = re.compile(rb"[2-5][0-9]{2}[ -]")
 
 _HOST = re.compile(r"[0-9a-z._:-]+")
 
@@ -125,14 +131,23 @@ class SmtpTransport:
 
     async def send(self, mail: Mail) -> None:
         """Return once the server has accepted the mail. Raises `MailRefused` or `MailFailed`, which contain no secret."""
+        if not await self._finishes(lambda session: session.deliver(mail)):
+            raise MailFailed(f"{self.server}: not sent within {self._seconds:g} s")
+
+    async def check(self, sender: str) -> None:
+        """Greet the server as for a mail of `sender`, encrypt and log in. Raises `MailFailed`."""
+        if not await self._finishes(lambda session: session.greet(sender)):
+            raise MailFailed(f"{self.server}: no answer within {self._seconds:g} s")
+
+    async def _finishes(self, work: Callable[["_Session"], None]) -> bool:
         session = _Session(self.server, self._tls, self._seconds)
         try:
             with trio.move_on_after(self._seconds):
-                await trio.to_thread.run_sync(session.deliver, mail, abandon_on_cancel=True, limiter=self._limiter)
-                return
+                await trio.to_thread.run_sync(work, session, abandon_on_cancel=True, limiter=self._limiter)
+                return True
         finally:
             session.cut()
-        raise MailFailed(f"{self.server}: not sent within {self._seconds:g} s")
+        return False
 
     def __repr__(self) -> str:
         return f"<SmtpTransport {self.server}>"
@@ -152,8 +167,14 @@ class ConsoleTransport:
         )
 
 
+_UNVERIFIED = ssl.create_default_context()
+"""Sends nothing but a handshake."""
+_UNVERIFIED.check_hostname = False
+_UNVERIFIED.verify_mode = ssl.CERT_NONE
+
+
 class _Session:
-    """The connection of one mail. `deliver` runs in a worker thread; `cut` is called from Trio's thread and ends it."""
+    """The connection of one mail. Its work runs in a worker thread; `cut` is called from Trio's thread and ends it."""
 
     def __init__(self, server: SmtpServer, tls: ssl.SSLContext, seconds: float) -> None:
         self._server = server
@@ -164,11 +185,21 @@ class _Session:
 
     def deliver(self, mail: Mail) -> None:
         message = as_message(mail)
+        with self._ready(mail.sender) as smtp:
+            self._hand_over(smtp, mail, message)
+
+    def greet(self, sender: str) -> None:
+        with self._ready(sender):
+            pass
+
+    @contextmanager
+    def _ready(self, sender: str) -> Iterator[smtplib.SMTP]:
+        """A connection that is ready for a mail of `sender`. Raises `MailFailed` for every failure of it."""
         try:
-            smtp = self._smtp = self._connected(_own_name(sender_address(mail.sender).domain))
+            smtp = self._smtp = self._connected(_own_name(sender_address(sender).domain))
             try:
                 self._prepare(smtp)
-                self._hand_over(smtp, mail, message)
+                yield smtp
             finally:
                 _leave(smtp)
         except OSError as error:
@@ -185,10 +216,45 @@ class _Session:
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
     def _connected(self, own_name: str) -> smtplib.SMTP:
+        """A connection whose server has greeted."""
         host, port = self._server.host, self._server.port
-        if self._server.tls is Tls.FROM_START:
-            return smtplib.SMTP_SSL(host, port, own_name, timeout=self._seconds, context=self._tls)
-        return smtplib.SMTP(host, port, own_name, timeout=self._seconds)
+        seconds = self._seconds * GREETING_SHARE
+        try:
+            if self._server.tls is Tls.FROM_START:
+                smtp: smtplib.SMTP = smtplib.SMTP_SSL(host, port, own_name, timeout=seconds, context=self._tls)
+            else:
+                smtp = smtplib.SMTP(host, port, own_name, timeout=seconds)
+        except ssl.SSLCertVerificationError:
+            raise
+        except (ssl.SSLError, smtplib.SMTPServerDisconnected, ConnectionResetError):
+            if mismatch := self._mismatch():
+                raise MailFailed(f"{self._server}: {mismatch}") from None
+            raise
+        assert smtp.sock is not None
+        smtp.sock.settimeout(self._seconds)
+        return smtp
+
+    def _mismatch(self) -> str:
+        """The scheme of the URL that fits, if the server greets in clear where TLS was expected, or the other way round.
+
+        Asked of a connection of its own, and only after one has failed: servers take clients for spammers that send anything
+        before the greeting.
+        """
+        try:
+            with socket.create_connection((self._server.host, self._server.port), self._probe_seconds) as connection:
+                if self._server.tls is Tls.FROM_START:
+                    in_clear = _GREETING.match(connection.recv(4))
+                    return (
+                        "the port does not speak TLS from the start: write smtp:// in mail.smtp_url" if in_clear else ""
+                    )
+                with _UNVERIFIED.wrap_socket(connection):
+                    return "the port speaks TLS from the start: write smtps:// in mail.smtp_url"
+        except OSError:
+            return ""
+
+    @property
+    def _probe_seconds(self) -> float:
+        return self._seconds * (1 - GREETING_SHARE) / 2
 
     def _prepare(self, smtp: smtplib.SMTP) -> None:
         """Greet, encrypt and log in as configured. No failure here is permanent, because a configuration can be fixed."""

@@ -38,10 +38,10 @@ SHORTEST_SESSION_MS = 30 * MINUTE_MS
 
 MARGIN_MS = 2 * MINUTE_MS
 
-MOST_REFUNDS = 100
+MAX_REFUNDS = 100
 """Refunds of a payment that are looked at."""
 
-MOST_ENDPOINTS = 100
+MAX_ENDPOINTS = 100
 """Webhook endpoints of the account that are looked at: Stripe allows 16."""
 
 LOOKUP_SECONDS = 2.0
@@ -185,7 +185,7 @@ class StripePayments:
 
     def _enabled_events(self, address: str) -> Collection[str] | None:
         try:
-            found = self._client.v1.webhook_endpoints.list({"limit": MOST_ENDPOINTS})
+            found = self._client.v1.webhook_endpoints.list({"limit": MAX_ENDPOINTS})
         except stripe.PermissionError:
             return None
         ours = [each for each in found.data if each.url.rstrip("/") == address and each.status == "enabled"]
@@ -232,7 +232,7 @@ class StripePayments:
 
     def _made(self, payment_id: str) -> list[stripe.Refund]:
         """The refunds of a payment that have not failed."""
-        made = self._client.v1.refunds.list({"payment_intent": payment_id, "limit": MOST_REFUNDS})
+        made = self._client.v1.refunds.list({"payment_intent": payment_id, "limit": MAX_REFUNDS})
         return [refund for refund in made.data if refund.status not in ("failed", "canceled")]
 
     def _refunded(self, params: "RefundCreateParams", key: str) -> stripe.Refund:

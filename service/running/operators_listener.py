@@ -8,7 +8,7 @@ from actors.clock import SystemClock
 from service.config.model import Config
 from service.http.listeners import open_listeners
 from service.http.server import Server
-from service.observability.operators_app import MOST_CONNECTIONS
+from service.observability.operators_app import MAX_CONNECTIONS
 from service.running.limits import serving_limits
 from service.running.service_manager import PassedSockets
 
@@ -20,6 +20,6 @@ async def open_operators_listener(config: Config, passed: PassedSockets) -> Asyn
         yield None
         return
     addresses = passed.addresses("server.ops_bind", config.server.ops_bind)
-    limits = replace(serving_limits(config), connections=MOST_CONNECTIONS, connections_per_address=MOST_CONNECTIONS)
+    limits = replace(serving_limits(config), connections=MAX_CONNECTIONS, connections_per_address=MAX_CONNECTIONS)
     async with open_listeners(addresses, limits, SystemClock(), config.server.engine) as server:
         yield server

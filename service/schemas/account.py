@@ -10,7 +10,7 @@ from service.schemas.keys import ExpiresAt
 from service.schemas.lists import Cursor, Whole
 from service.schemas.texts import NAME
 
-DEFAULT_DAYS, MOST_DAYS = 30, 90
+DEFAULT_DAYS, MAX_DAYS = 30, 90
 
 EXPORT_ROWS = 1_000
 
@@ -22,7 +22,7 @@ REPORTS = "The figures of weeks that ended"
 class UsageDaysQuery(Query):
     """The number of days to list."""
 
-    days: Whole[Annotated[int, Field(ge=1, le=MOST_DAYS)]] = Field(
+    days: Whole[Annotated[int, Field(ge=1, le=MAX_DAYS)]] = Field(
         default=DEFAULT_DAYS, description="Number of days, including today"
     )
 

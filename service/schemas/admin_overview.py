@@ -9,7 +9,7 @@ from actors.bookings.store import BookingFilter, ListCounts, MonthRevenue, Waiti
 from actors.times import week_of
 from service.schemas.admin_accounts import BookingNumbers
 from service.schemas.campaigns import Campaign
-from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, Query, optional
+from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, NetCents, Query, optional
 from service.schemas.lists import (
     Choice,
     FileFormat,
@@ -147,7 +147,9 @@ class Revenue(BaseModel):
     payments: Count = Field(description="Payments that arrived")
     paidCents: Cents = Field(description="Sum of the payments, in cents")
     refundedCents: Cents = Field(description="Refunds of these payments at any later time, in cents")
-    netCents: Cents = Field(description="Payments less their refunds, in cents")
+    netCents: NetCents = Field(
+        description="Payments less their refunds, in cents; negative if refunds and lost disputes that crossed took more"
+    )
 
     @classmethod
     def of(cls, each: MonthRevenue) -> "Revenue":

@@ -207,7 +207,7 @@ class DeliveryDay(BaseModel):
 
 
 class Delivery(BaseModel):
-    """Delivery of a booking: each day of its run up to today, and the totals. `ctr` is clicks divided by impressions,
+    """Delivery of a booking: each day that was bought up to today, and the totals. `ctr` is clicks divided by impressions,
     and null while there are none."""
 
     items: list[DeliveryDay] = Field(description="Delivery by day, the first day first")

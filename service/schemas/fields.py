@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from service.schemas.problems import MOST_FIELDS
+from service.schemas.problems import MAX_FIELDS
 
 NEWEST_MS = 2**53
 """Times are JSON numbers, and every language reads them exactly up to here."""
@@ -40,6 +40,9 @@ Count = Annotated[int, AtLeast(0)]
 
 Cents = Annotated[int, AtLeast(0)]
 """An amount of money in a response."""
+
+NetCents = Annotated[int, AtLeast(-(2**53) + 1)]
+"""A difference of amounts, which may be negative: the least whole number that every JSON parser reads exactly."""
 
 Ratio = Annotated[float, AtLeast(0)]
 """A number in a response that need not be whole."""
@@ -131,7 +134,7 @@ class CatalogError(BaseModel):
     error: str = Field(description="Stable machine-readable code")
     message: str = Field(description="Explanation for a person; may change")
     hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
-    fields: list[FieldError] | None = Field(default=None, max_length=MOST_FIELDS, description=FIELDS)
+    fields: list[FieldError] | None = Field(default=None, max_length=MAX_FIELDS, description=FIELDS)
     retryAfter: Count | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 

@@ -14,7 +14,7 @@ from actors.values import Problem
 MAX_LISTED = 5
 """Problems that `text_of` spells out; the others are counted."""
 
-MOST_FIELDS = 20
+MAX_FIELDS = 20
 """Fields that an error body lists."""
 
 LONGEST_NAME = 100
@@ -111,7 +111,7 @@ def text_of(problems: Sequence[Problem]) -> str:
 
 def fields_of(problems: Sequence[Problem]) -> list[dict[str, str]]:
     """The first problems as an error body lists them. Problems of the whole input are left out."""
-    named = [each for each in problems if each.field][:MOST_FIELDS]
+    named = [each for each in problems if each.field][:MAX_FIELDS]
     return [{"name": each.field[:LONGEST_NAME], "message": each.message} for each in named]
 
 

@@ -12,9 +12,9 @@ from service.schemas.fields import Count, Milliseconds, Query, Ratio
 from service.schemas.lists import FileFormat
 
 EPOCH = date(1970, 1, 1)
-MOST_DAYS = 366
+MAX_DAYS = 366
 USUAL_DAYS = 30
-MOST_ROWS = 5_000
+MAX_ROWS = 5_000
 
 LAST_DAY = (date(9998, 12, 31) - EPOCH).days
 """The last day that can be named, so that the day after it has a name, too."""

@@ -89,7 +89,7 @@ class Catalog(SnapshotFollower):
         # started before it cannot store an old result.
         self._remembered: dict[_Asked, Found] = {}
         self._searches = 0
-        # (kind, slug, limit) -> slugs of related entries, oldest first, a new dict for each snapshot too.
+        # (kind, slug, limit) -> slugs of related entries, oldest first, likewise.
         self._related: dict[tuple[Kind, str, int], Sequence[str]] = {}
         # (kind, category, limit) -> rendered first page, likewise.
         self._first_pages: dict[tuple[Kind, str | None, int], Item] = {}
@@ -136,7 +136,7 @@ class Catalog(SnapshotFollower):
 
     async def related(self, kind: Kind, slug: str, limit: int) -> Page:
         """At most `limit` other entries of the kind that are about the same as the entry `slug`, nearest first. Empty if
-        there is no such entry, or none is near. Costs as much as a search, once for each snapshot, and raises as one."""
+        there is no such entry, or none is near. Costs as much as a search until it is remembered, and raises as one."""
         related, key = self._related, (kind, slug, limit)
         slugs = related.get(key)
         if slugs is None:
@@ -191,7 +191,7 @@ class Catalog(SnapshotFollower):
         if self._brief:
             if follows:
                 await self._in_thread(self._index_slice, self._indexing)
-                self._remembered = {}
+                self._forget()
             self.wake()
 
     async def _load(self) -> None:
@@ -201,10 +201,14 @@ class Catalog(SnapshotFollower):
         snapshot = builder.finished(revision)
         await self._in_thread(partial(self._index_changes, self.snapshot, snapshot), self._indexing)
         self.snapshot = snapshot
+        self._first_pages = {}
+        self._forget()
+        self._log.info("loaded %r in %.1f s", self.snapshot, trio.current_time() - started)
+
+    def _forget(self) -> None:
+        """Forget what was read before the last change of the index. A read that still runs remembers into what is forgotten."""
         self._remembered = {}
         self._related = {}
-        self._first_pages = {}
-        self._log.info("loaded %r in %.1f s", self.snapshot, trio.current_time() - started)
 
     def _index_changes(self, before: CatalogSnapshot, snapshot: CatalogSnapshot) -> None:
         for kind, entries in snapshot.lists.items():

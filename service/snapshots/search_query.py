@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tantivy import DocAddress, Occur, Query, Searcher
 
-from service.snapshots.search_terms import MOST_WORDS, Asked, Side, Spelled, Term, Way, loosened
+from service.snapshots.search_terms import MAX_WORDS, Asked, Side, Spelled, Term, Way, loosened
 from service.snapshots.search_text import Stem
 
 ALL, TITLE, TOPIC = "all", "title", "topic"
@@ -25,16 +25,16 @@ TITLE_SHARE = 2
 """The words of a search beside each other in a title count half as much again."""
 FINEST = 8
 """Steps of weights for a word that is e times as rare."""
-MOST_RANK = 4_000
+MAX_RANK = 4_000
 """About the most that a rank can be. With the week, it fits into the 24 bits of tantivy's scores."""
 GUESSED, COMPLETED = 0.7, 0.4
 """The worth of a word that stands for an unknown one, and of one that continues a known one."""
 FAR_BEHIND = 0.15
 """Entries with a lower share of the best rank are no result of a relaxed search."""
-MOST_RELAXED = 8
-MOST_SCANNED = 5_000
+MAX_RELAXED = 8
+MAX_SCANNED = 5_000
 """Entries that are read for having few of the words, unless the rarest word has more."""
-MOST_GUESSED = 4
+MAX_GUESSED = 4
 """Unknown words of one search that are completed or corrected."""
 SHORTEST_START, SHORTEST_COMPLETED = 2, 3
 """Letters after which an unfinished word is completed: if it is unknown, and if it is known."""
@@ -42,11 +42,11 @@ SHORTEST_CORRECTED, LONG = 4, 8
 """A word of 4 letters may have one mistake, one of 8 two. Shorter words are too near to each other."""
 SHORTEST_FAMILY = 6
 """Letters that words of one family share, such as `genealogy` and `genealogist`."""
-MOST_WAYS = 3
+MAX_WAYS = 3
 RELATED_TERMS, RELATED_BEHIND = 12, 0.2
-PAGE, NEXT_PAGE = 1_000, 4_000
-"""Hits that are read beyond the limit, and then at a time, while more of them have the rank of the last one."""
-MOST_COUNTED = 10_000
+PAGE, TIMES, LARGEST_PAGE = 100, 8, 8_000
+"""Hits that are read beyond the limit, and how many times as many are read next, while all have the rank of the last one."""
+MAX_COUNTED = 10_000
 """Terms whose number of entries is remembered until the next change."""
 
 _WRITTEN = (
@@ -143,7 +143,7 @@ class Search:
         if not all(self._count(term.ways) for term in demanded):
             return None
         # The rarest ones, if there are too many. Common words count in titles only, since most entries have them elsewhere.
-        demanded = sorted(demanded, key=lambda term: self._count(term.ways))[:MOST_WORDS]
+        demanded = sorted(demanded, key=lambda term: self._count(term.ways))[:MAX_WORDS]
         weights = self._weights(demanded)
         clauses = [_must(self._in(ALL, term, weights[term])) for term in demanded] or [_must(Query.all_query())]
         clauses += self._in_fields(demanded, weights)
@@ -154,7 +154,7 @@ class Search:
 
     def _as_typed(self, side: Side, points: int) -> Iterable[_Clause]:
         stems = [stem for term in side.wanted for stem in term.ways[0].stems]
-        if points and 2 <= len(stems) <= MOST_RELAXED:
+        if points and 2 <= len(stems) <= MAX_RELAXED:
             yield _should(self._scored(self._phrase(TITLE, stems), points))
 
     def _completed(self, sides: Sequence[Side], hits: Sequence[Hit], limit: int) -> Sequence[Hit]:
@@ -171,10 +171,10 @@ class Search:
     # Most words.
 
     def _relaxed(self, words: Sequence[Term], limit: int) -> Sequence[Hit]:
-        terms = loosened([term for term in words if not term.common] or words)[: 2 * MOST_WORDS]
+        terms = loosened([term for term in words if not term.common] or words)[: 2 * MAX_WORDS]
         guessed, meant = 0, list[Term]()
         for place, term in enumerate(terms):
-            if not self._count(term.ways) and term.word and guessed < MOST_GUESSED:
+            if not self._count(term.ways) and term.word and guessed < MAX_GUESSED:
                 guessed += 1
                 term = term._replace(ways=self._guesses(term, last=place == len(terms) - 1))
             if term.ways and self._count(term.ways):
@@ -188,7 +188,7 @@ class Search:
         scanned, rare = 0, list[Term]()
         for term in best:
             scanned += self._count(term.ways)
-            if not rare or scanned <= MOST_SCANNED:
+            if not rare or scanned <= MAX_SCANNED:
                 rare.append(term)
         others = [term for term in best if term not in rare]
         demanded = [_should(self._in(ALL, term, weights[term])) for term in rare]
@@ -220,7 +220,7 @@ class Search:
                 return (way,)
         ways = [Way(stems, worth=GUESSED) for stems in (*self._halves(word), *self._misspelled_endings(word, mistakes))]
         ways += (Way((start,), worth=GUESSED, spelled=Spelled.BEGINNING) for start in _without_endings(word))
-        return tuple(way for way in ways if self._count((way,)))[:MOST_WAYS]
+        return tuple(way for way in ways if self._count((way,)))[:MAX_WAYS]
 
     def _halves(self, word: str) -> Iterable[tuple[str, ...]]:
         """Two words that were written as one."""
@@ -243,7 +243,7 @@ class Search:
         """How many entries have one of these ways."""
         known = self.state.counted.get(ways)
         if known is None:
-            if len(self.state.counted) >= MOST_COUNTED:
+            if len(self.state.counted) >= MAX_COUNTED:
                 self.state.counted.clear()
             query = _either([self._way(ALL, way) for way in ways])
             known = self.state.searcher.search(query, limit=1, count=True).count  # type: ignore[attr-defined]
@@ -253,7 +253,7 @@ class Search:
     def _weights(self, terms: Sequence[Term]) -> Mapping[Term, int]:
         """Whole numbers, so that sums do not depend on the order of adding. Higher for a term that fewer entries have."""
         exact = {term: log(1 + self.state.entries / max(1, self._count(term.ways))) for term in terms}
-        scale = min(FINEST, MOST_RANK / (IN_ALL_FIELDS + 1) / max(1.0, sum(exact.values())))
+        scale = min(FINEST, MAX_RANK / (IN_ALL_FIELDS + 1) / max(1.0, sum(exact.values())))
         return {term: max(1, int(scale * weight)) for term, weight in exact.items()}
 
     # Queries.
@@ -302,7 +302,7 @@ class Search:
             read += page
             if len(page) < size or read[-1][0] < read[limit - 1][0]:
                 break
-            size = NEXT_PAGE
+            size = min(TIMES * size, LARGEST_PAGE)
         if len(read) > limit:
             least = read[limit - 1][0]
             read = [each for each in read if each[0] >= least]

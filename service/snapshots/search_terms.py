@@ -10,12 +10,12 @@ from enum import Enum
 from itertools import chain
 from typing import NamedTuple
 
-from service.snapshots.search_text import MOST_JOINED, Run, Stem, folded, is_unspaced, pairs_of, runs_of
+from service.snapshots.search_text import MAX_JOINED, Run, Stem, folded, is_unspaced, pairs_of, runs_of
 
-MOST_WORDS = 24
+MAX_WORDS = 24
 """Words of one side of a search that are demanded. A search of 200 characters can hold 100."""
-MOST_UNWANTED = 16
-MOST_SIDES = 8
+MAX_UNWANTED = 16
+MAX_SIDES = 8
 
 _DELIMITED = re.compile(r'(?P<minus>(?<!\S)-(?=[^\s-]))?(?:"(?P<phrase>[^"]*)"?|(?P<chunk>[^\s"]+))')
 _BRACKETS = str.maketrans(dict.fromkeys("()[]{}<>", " "))
@@ -100,7 +100,7 @@ def asked(q: str, stem: Stem, synonyms: Synonyms) -> Asked:
         plain = plain and not unwanted and not any(quoted for quoted, _ in wanted)
         if (made.wanted or made.unwanted) and made not in sides:
             sides.append(made)
-    return Asked(tuple(sides[:MOST_SIDES]), plain)
+    return Asked(tuple(sides[:MAX_SIDES]), plain)
 
 
 _Pieces = list[tuple[bool, str]]
@@ -123,11 +123,11 @@ def _sides(text: str) -> Iterator[tuple[_Pieces, _Pieces]]:
 
 def _side(reader: "_Reader", wanted: _Pieces, unwanted: _Pieces) -> Side:
     read, refused = [reader.terms(*piece) for piece in wanted], [reader.terms(*piece, ways=False) for piece in unwanted]
-    terms = tuple(dict.fromkeys(chain.from_iterable(read)))[: 4 * MOST_WORDS]
+    terms = tuple(dict.fromkeys(chain.from_iterable(read)))[: 4 * MAX_WORDS]
     if not all(term.common for term in terms):
-        return Side(terms, tuple(dict.fromkeys(chain.from_iterable(refused)))[:MOST_UNWANTED])
+        return Side(terms, tuple(dict.fromkeys(chain.from_iterable(refused)))[:MAX_UNWANTED])
     needed = tuple(term._replace(common=False) for term in terms)
-    return Side(needed, tuple(dict.fromkeys(chain.from_iterable(refused)))[:MOST_UNWANTED])
+    return Side(needed, tuple(dict.fromkeys(chain.from_iterable(refused)))[:MAX_UNWANTED])
 
 
 class _Reader:
@@ -165,7 +165,7 @@ class _Reader:
 def _guessed(run: Run) -> str:
     """The word of a run that may be misspelled: a single one of letters, if it is not too long for a word."""
     word = run.parts[0] if len(run.parts) == 1 else ""
-    return word if word.isalpha() and len(word) <= MOST_JOINED and not is_unspaced(word) else ""
+    return word if word.isalpha() and len(word) <= MAX_JOINED and not is_unspaced(word) else ""
 
 
 def _is_common(run: Run) -> bool:

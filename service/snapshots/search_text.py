@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-MOST_FOLDED = 20_000
+MAX_FOLDED = 20_000
 """Characters whose spelling is remembered. There are too many to remember all that searches can contain."""
-MOST_JOINED = 40
+MAX_JOINED = 40
 """Letters of joined words. Longer ones are addresses, which nobody types without their signs."""
-MOST_CHUNKS, MOST_LETTERS = 100_000, 2_000_000
+MAX_CHUNKS, MAX_LETTERS = 100_000, 2_000_000
 """Words with their signs that one reader remembers, and their letters."""
 
 _UNDECOMPOSED = {
@@ -69,7 +69,7 @@ class _Folding(dict[int, str]):
     """The spelling of each character, found when it is first met."""
 
     def __missing__(self, code: int) -> str:
-        if len(self) >= MOST_FOLDED:
+        if len(self) >= MAX_FOLDED:
             self.clear()
         folded = self[code] = _folded_character(chr(code))
         return folded
@@ -127,7 +127,7 @@ class Reader:
 
     def words_of(self, text: str) -> Words:
         """The words of a text of any length, as stems."""
-        if len(self._order) >= MOST_CHUNKS or self._order.letters >= MOST_LETTERS:
+        if len(self._order) >= MAX_CHUNKS or self._order.letters >= MAX_LETTERS:
             self._beside.clear()
             self._order = _Remembered(self._stem, self._beside)
         chunks = text.split()
@@ -174,7 +174,7 @@ def words_of(text: str) -> Words:
 def _humps_of(word: str) -> Sequence[str]:
     """The parts of a word that has capitals within, such as `GitHub`."""
     parts = _CAMEL.findall(word)
-    return parts if len(word) <= MOST_JOINED and len(parts) > 1 and "".join(parts) == word else ()
+    return parts if len(word) <= MAX_JOINED and len(parts) > 1 and "".join(parts) == word else ()
 
 
 class Run(NamedTuple):
@@ -212,7 +212,7 @@ def _joined(pieces: Sequence[str]) -> Sequence[str]:
     if len(pieces) == 1:
         return ()
     ways = {"".join(pieces), *map("".join, pairwise(pieces))}
-    return sorted(way for way in ways if len(way) <= MOST_JOINED)
+    return sorted(way for way in ways if len(way) <= MAX_JOINED)
 
 
 def is_unspaced(part: str) -> bool:

@@ -3,6 +3,7 @@
 Uses the standard library only.
 """
 
+import errno
 import io
 import os
 import stat
@@ -55,7 +56,7 @@ class Output(io.TextIOWrapper):
 def _lost(error: OSError) -> OutputLost:
     if isinstance(error, BrokenPipeError):
         return BrokenOutput("the reader of the output has ended")
-    return OutputLost(f"cannot write the output: {error.strerror}")
+    return OutputLost(f"cannot write the output: {'it is closed' if error.errno == errno.EBADF else error.strerror}")
 
 
 def run_process(program: str, work: Callable[[], int]) -> int:
@@ -83,12 +84,14 @@ def run_process(program: str, work: Callable[[], int]) -> int:
 
 def open_closed_streams() -> None:
     """Open the null device for each standard stream that the caller has closed. Otherwise the next file that is opened
-    would get its number, and errors of the program would be written into that file."""
+    would get its number, and errors of the program would be written into that file. Output is opened for reading only, so
+    that writing what somebody has asked for fails."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+            # Takes the lowest free number, which is this one.
+            os.open(os.devnull, os.O_RDONLY if number == 1 else os.O_RDWR)
     sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False, errors="backslashreplace")

@@ -18,7 +18,7 @@ from service.web.representations import Representation
 
 FOLDER = Path(__file__).resolve().parent / "static"
 PREFIX = "/static/"
-MOST_BYTES = 1024 * 1024
+MAX_BYTES = 1024 * 1024
 """Bound of all files together, which stay in memory."""
 
 DIGEST_CHARACTERS = 16
@@ -47,7 +47,7 @@ class StaticFiles:
 
     def __init__(self, contents: Mapping[str, bytes]) -> None:
         size = sum(map(len, contents.values()))
-        assert size <= MOST_BYTES, f"the static files have {size} bytes"
+        assert size <= MAX_BYTES, f"the static files have {size} bytes"
         self._files = MappingProxyType({name: _file(name, content) for name, content in contents.items()})
 
     def url(self, name: str) -> str:

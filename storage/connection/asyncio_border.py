@@ -7,7 +7,7 @@ and, behind it, the end of its connection. Must not know what a pool is or what 
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
@@ -31,6 +31,11 @@ BACKEND = "select pg_backend_pid()"
 def open_loop() -> AbstractAsyncContextManager[asyncio.AbstractEventLoop]:
     """An asyncio loop for the life of the block; tasks started inside the block may cross to it."""
     return trio_asyncio.open_loop()  # type: ignore[no-any-return]  # the library is not typed
+
+
+async def pause() -> None:
+    """Let other tasks run in the middle of an asyncio-flavoured function."""
+    await asyncio.sleep(0)
 
 
 async def cross(run: Callable[[], Awaitable[T]], seconds: float, overdue: Callable[[], None]) -> T:
@@ -58,7 +63,7 @@ async def cross(run: Callable[[], Awaitable[T]], seconds: float, overdue: Callab
             while True:
                 future = next(steps)
                 if future is None:
-                    # asyncio.sleep(0): let other tasks run.
+                    # `pause`
                     await trio.lowlevel.cancel_shielded_checkpoint()
                     continue
                 future._asyncio_future_blocking = False  # what an asyncio task does with a future that it will wait for
@@ -80,13 +85,14 @@ class Session(asyncpg.Connection):  # type: ignore[misc]  # the library is not t
 
 
 async def connect(
-    arguments: Mapping[str, Any], seconds: float, settings: Mapping[str, str], *, application: str, place: str
+    attempts: Sequence[Mapping[str, Any]], seconds: float, settings: Mapping[str, str], *, application: str, place: str
 ) -> Any:
     """Open a connection to `place`, even when cancelled. Raises `StorageUnavailable` on any failure.
 
+    Of the `attempts`, the first that succeeds counts. Each has an equal share of what the earlier ones left of `seconds`.
     The server's `settings` are set on the open connection: poolers refuse most of them where the driver would send them.
     """
-    connection = await _open(arguments, seconds, application, place)
+    connection = await _open(attempts, seconds, application, place)
     set_all = "; ".join(f"set {name} = '{value}'" for name, value in settings.items())
 
     async def set_up() -> int:
@@ -102,19 +108,10 @@ async def connect(
     return connection
 
 
-async def _open(arguments: Mapping[str, Any], seconds: float, application: str, place: str) -> Any:
-    open_connection = trio_asyncio.aio_as_trio(asyncpg.connect)
+async def _open(attempts: Sequence[Mapping[str, Any]], seconds: float, application: str, place: str) -> Any:
     try:
         with trio.CancelScope(shield=True):
-            return await open_connection(
-                **arguments,
-                timeout=seconds,
-                statement_cache_size=STATEMENTS,
-                # By default the driver drops statements after 5 minutes, and closes all dropped ones before the next new one.
-                max_cached_statement_lifetime=0,
-                server_settings={"application_name": application},
-                connection_class=Session,
-            )
+            return await _first_of(attempts, trio.current_time() + seconds, application)
     except ValueError:
         # From None and without the message: it may quote the part of the URL that holds the password.
         raise StorageUnavailable(
@@ -122,3 +119,26 @@ async def _open(arguments: Mapping[str, Any], seconds: float, application: str, 
         ) from None
     except Exception as error:
         raise StorageUnavailable(reason_of(error, place=place, connect_seconds=seconds)) from error
+
+
+async def _first_of(attempts: Sequence[Mapping[str, Any]], due: float, application: str) -> Any:
+    """The first connection that opens. If none does, the error of the last host that is not merely of another kind."""
+    open_connection = trio_asyncio.aio_as_trio(asyncpg.connect)
+    failed: Exception | None = None
+    for index, arguments in enumerate(attempts):
+        try:
+            return await open_connection(
+                **arguments,
+                timeout=max(0.0, due - trio.current_time()) / (len(attempts) - index),
+                statement_cache_size=STATEMENTS,
+                # By default the driver drops statements after 5 minutes, and closes all dropped ones before the next new one.
+                max_cached_statement_lifetime=0,
+                server_settings={"application_name": application},
+                connection_class=Session,
+            )
+        except asyncpg.TargetServerAttributeNotMatched as error:
+            failed = failed or error
+        except (OSError, asyncpg.CannotConnectNowError) as error:
+            failed = error
+    assert failed is not None
+    raise failed

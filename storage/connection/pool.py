@@ -310,7 +310,7 @@ async def connect(target: Target, limits: PoolLimits) -> Any:
 
 async def _connect(target: Target, limits: PoolLimits, settings: Mapping[str, str]) -> Any:
     return await asyncio_border.connect(
-        target.arguments(), limits.connect_seconds, settings, application=target.application, place=target.place
+        target.attempts(), limits.connect_seconds, settings, application=target.application, place=target.place
     )
 
 

@@ -1,8 +1,12 @@
 """The address of a Postgres server. Pure."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
+
+_HOST = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::([0-9]+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,29 @@ class Target:
             # Of several hosts, one may be a standby. A URL can choose by itself, as with other clients of Postgres.
             return given | ({"target_session_attrs": "primary"} if self._chooses_primary else {})
         return {**address, "user": self.user, "database": self.database, "ssl": False}
+
+    def attempts(self) -> Sequence[dict[str, Any]]:
+        """The arguments of each attempt to connect, in order: one for each host, so that a host that does not answer takes no
+        time from the others. `prefer-standby` asks each host for a standby, then for any server."""
+        arguments, hosts = self.arguments(), self._hosts
+        if len(hosts) < 2:
+            return [arguments]
+        wanted = arguments.pop("target_session_attrs", self._options.get("target_session_attrs"))
+        kinds = ("standby", "any") if wanted == "prefer-standby" else (wanted,)
+        return [arguments | host | {"target_session_attrs": kind} for kind in kinds for host in hosts]
+
+    @property
+    def _hosts(self) -> Sequence[dict[str, Any]]:
+        """The hosts of the URL, each with its port if it has one. Empty if the driver has to read them."""
+        found = [_HOST.fullmatch(host) for host in self.place.partition("/")[0].split(",")]
+        if self.url is None or self.host is not None or None in found:
+            return []
+        names = [{"host": unquote(each[1] or each[2])} for each in found if each]
+        own = [each[3] for each in found if each]
+        ports = self._options["port"].split(",") if "port" in self._options else own
+        if len(ports) != len(names) or (ports != own and any(own)):
+            return []
+        return [name | ({"port": int(port)} if port else {}) for name, port in zip(names, ports, strict=True)]
 
     @property
     def _chooses_primary(self) -> bool:

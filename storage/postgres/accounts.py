@@ -20,7 +20,7 @@ from storage.connection.pool import Connection, Database, Row, Store
 from storage.postgres.export import export
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
-from storage.rows.columns import record_of
+from storage.rows.columns import in_slices, record_of
 from storage.rows.journal import decide_once
 from storage.rows.statements import Conditions, statements
 from storage.rows.tables import AUDIT, DELETIONS, MAIL_CHOICES, OUTBOX, SPONSORS
@@ -103,7 +103,7 @@ class PostgresAccounts(Store):
             conditions.add("exists (select from tenants where id = tenant_id and tier = {})", wanted.tier.value)
         page = conditions.within(LISTS.page_of_suspended if of_suspended else LISTS.page)
         rows = await self._database.fetch(page, *conditions.parameters)
-        lines = [_line(row) for row in rows[:limit]]
+        lines = await in_slices(_line, rows[:limit])
         if len(rows) > limit:
             return AccountList(lines, lines[-1].spot)
         if not scans:
@@ -170,9 +170,8 @@ async def _end(connection: Connection, decision: Decision) -> None:
     await connection.execute(SQL.end_sessions, emails)
     await connection.execute(KEYS.delete_administrators, emails)
     await connection.execute(SQL.end_accounts, emails)
-    hashes = [row["hash"] for row in await connection.fetch(SQL.end_keys, tenant_ids, ended_ms, over_ms)]
-    topics = [f"key:{each.hex()}" for each in hashes] + [f"tenant:{tenant_id}" for tenant_id in tenant_ids]
-    await connection.execute(KEYS.announce, topics)
+    await connection.execute(SQL.end_keys, tenant_ids, ended_ms, over_ms)
+    await connection.execute(KEYS.announce, [f"tenant:{tenant_id}" for tenant_id in tenant_ids])
 
 
 async def _erase(connection: Connection, deletion: Deletion, limit: int) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from actors.keys.messages import MOST_SIBLINGS, Claim, Key, Resolved
+from actors.keys.messages import MAX_SIBLINGS, Claim, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import ENDED_LISTED, Decide
 from actors.keys.validity import CLOCKS_DIFFER_MS
@@ -12,7 +12,7 @@ from storage.connection.pool import Connection, Row, Store
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.mail import lock_code_mails, save_code_mails
 from storage.postgres.quota import SQL as QUOTA
-from storage.rows.columns import arrays, record_of, write
+from storage.rows.columns import arrays, record_of, records_of, sliced, write
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
 from storage.rows.tables import ACCOUNTS, AUDIT, CLAIMS, KEYS, OUTBOX, TENANTS
@@ -29,15 +29,17 @@ class PostgresKeys(Store):
         )
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
-        rows = await self._database.fetch(SQL.resolve, list(hashes), MOST_SIBLINGS)
+        rows = await self._database.fetch(SQL.resolve, list(hashes), MAX_SIBLINGS)
         return {row["hash"]: _resolved(row) for row in rows}
 
     async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:
         return [_resolved(row) for row in await self._database.fetch(SQL.resolve_prefix, prefix)]
 
     async def live_keys(self, tenant_id: str, now_ms: int) -> Sequence[Key]:
-        rows = await self._database.fetch(SQL.live_keys, tenant_id, now_ms, ENDED_LISTED)
-        return [record_of(Key, row) for row in rows]
+        async def work(connection: Connection) -> list[Key]:
+            return await records_of(Key, await connection.fetch(SQL.live_keys, tenant_id, now_ms, ENDED_LISTED))
+
+        return await self._database.read(work)
 
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
         return [(row["id"], row["email"]) for row in await self._database.fetch(SQL.ending_keys, now_ms, limit)]
@@ -93,8 +95,8 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
 
 
 async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapshot, now_ms: int) -> None:
-    """Lock the named keys, those of claims, and the live keys of owners and of the tenants of families, in one sorted
-    statement. Repeated while it finds more, because a key that was made while it waited was not found."""
+    """Lock the named keys, those of claims, and the live keys of owners and of the tenants of families, sorted. Repeated
+    while it finds more, because a key that was made while it waited was not found."""
     wanted = {*lock_set.key_ids, *lock_set.families, *(claim.key_id for claim in snapshot.claims.values())}
     owners = [snapshot.accounts[email].tenant_id for email in lock_set.owners if email in snapshot.accounts]
     families = list(lock_set.families)
@@ -105,8 +107,9 @@ async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapsh
             wanted |= {row["id"] for row in rows} - snapshot.keys.keys()
             searching = bool(wanted)
         if wanted:
-            rows = await connection.fetch(SQL.lock_keys, sorted(wanted))
-            snapshot.keys.update((row["id"], record_of(Key, row)) for row in rows)
+            for key_ids in sliced(sorted(wanted)):
+                rows = await connection.fetch(SQL.lock_keys, key_ids)
+                snapshot.keys.update((row["id"], record_of(Key, row)) for row in rows)
         wanted = set()
 
 
@@ -126,8 +129,8 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await AUDIT.insert(connection, decision.audits)
     topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]
     topics += [f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants]
-    if topics:
-        await connection.execute(SQL.announce, topics)
+    for some in sliced(topics):
+        await connection.execute(SQL.announce, some)
     if decision.suspensions:
         await connection.execute(LEDGER.advance)
 

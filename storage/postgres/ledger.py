@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.bookings.campaigns import MOST_NAMED
+from actors.bookings.campaigns import MAX_NAMED
 from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.invoices import Invoice, issuable, needed, numbered
 from actors.bookings.records import (
@@ -32,7 +32,7 @@ from actors.values import BatchId, Contended
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.mail import insert_mails
 from storage.postgres.webhooks import publish
-from storage.rows.columns import new_and_known, record_of
+from storage.rows.columns import new_and_known, record_of, records_of
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
 from storage.rows.tables import (
@@ -106,8 +106,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
     tenant_ids = places.tenant_ids.union(*snapshot.siblings.values())
     if booking_ids or tenant_ids:
         rows = await connection.fetch(SQL.lock_bookings, sorted(booking_ids), sorted(tenant_ids), lock_set.recent_ms)
-        for row in rows:
-            snapshot.bookings[row["id"]] = record_of(Booking, row)
+        snapshot.bookings |= {booking.id: booking for booking in await records_of(Booking, rows)}
     await _check_new_sponsors(connection, lock_set, snapshot)
     if lock_set.event_ids:
         snapshot.events.update(row["id"] for row in await connection.fetch(SQL.handled, list(lock_set.event_ids)))
@@ -126,7 +125,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
 async def _reviews(connection: Connection) -> WaitingReviews:
     mailed_ms = await connection.fetchval(SQL.digest)
     waiting = await connection.fetchrow(SQL.waiting)
-    first = [campaign_view_of(row) for row in await connection.fetch(SQL.waiting_first, MOST_NAMED)]
+    first = [campaign_view_of(row) for row in await connection.fetch(SQL.waiting_first, MAX_NAMED)]
     return WaitingReviews(mailed_ms, waiting["count"], waiting["newest_ms"] or 0, first)
 
 

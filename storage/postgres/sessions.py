@@ -9,7 +9,7 @@ from actors.sessions.store import Decide
 from actors.values import Account, BatchId, Tier
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.mail import lock_code_mails, save_code_mails
-from storage.rows.columns import new_and_known, record_of
+from storage.rows.columns import new_and_known, record_of, records_of
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
 from storage.rows.tables import (
@@ -74,7 +74,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
             snapshot.accounts[row["email"]] = Account(**row)
     if entering or lock_set.session_ids:
         rows = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), entering, now_ms)
-        snapshot.sessions |= {row["id"]: Session(**row) for row in rows}
+        snapshot.sessions |= {session.id: session for session in await records_of(Session, rows)}
     await _read_second_factor(connection, lock_set, entering, snapshot.second_factor)
     return snapshot
 

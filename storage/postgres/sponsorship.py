@@ -1,13 +1,13 @@
 """Reads of the sponsorship area over Postgres."""
 
 from collections.abc import Sequence
-
-import trio
+from functools import partial
 
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import (
     OPEN,
     Booking,
+    BookingLine,
     BookingStatus,
     BookingView,
     CampaignStatus,
@@ -16,7 +16,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import LATE_DAYS, MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
+from actors.bookings.reports import LATE_DAYS, MAX_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import (
     COUNTED,
     HELD,
@@ -39,9 +39,10 @@ from actors.values import AuditRecord
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.accounts import tenants_named
 from storage.postgres.catalog import SQL as CATALOG
+from storage.postgres.files import booking_lines
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.ledger import booking_view_of, campaign_view_of
-from storage.rows.columns import record_of
+from storage.rows.columns import in_slices, record_of
 from storage.rows.statements import Conditions, statements
 
 SQL, AUDIT = statements("sponsorship"), statements("audit")
@@ -58,8 +59,8 @@ COVERING = """id = any (array(
 """Bookings that cover a week: a booking of n weeks begins less than n weeks before it. The longest has 52. `offset 0` makes
 Postgres look into the index for each of these weeks, instead of reading all bookings once."""
 
-SLICE = 40
-"""Bookings that are made of rows at a time, between which other requests go on."""
+LINES = 100
+"""Lines of a file that are made of rows at a time."""
 
 REQUESTED = "(refund_requested_ms is not null and status = 'paid')"
 HAS_ISSUE = "(payment_issue is not null and payment_issue <> 'dispute_lost' and status in ('paid', 'refunding'))"
@@ -79,11 +80,11 @@ class PostgresSponsorship(Store):
 
     async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]:
         rows = await self._database.fetch(SQL.sponsors, *(before or NEWEST), limit)
-        return [record_of(Sponsor, row) for row in rows]
+        return await in_slices(partial(record_of, Sponsor), rows)
 
     async def campaigns(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[CampaignView]:
         rows = await self._page(SQL.campaigns, SQL.campaigns_of, tenant_id, before, limit)
-        return [campaign_view_of(row) for row in rows]
+        return await in_slices(campaign_view_of, rows)
 
     async def campaign(self, tenant_id: str | None, campaign_id: str) -> CampaignView | None:
         row = await self._database.fetchrow(SQL.campaign, campaign_id, tenant_id)
@@ -98,7 +99,7 @@ class PostgresSponsorship(Store):
         else:
             statement = SQL.campaigns_in_oldest if oldest else SQL.campaigns_in
             rows = await self._database.fetch(statement, *bounds, status.value)
-        return [campaign_view_of(row) for row in rows]
+        return await in_slices(campaign_view_of, rows)
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
         rows = await self._page(SQL.bookings, SQL.bookings_of, tenant_id, before, limit)
@@ -144,9 +145,11 @@ class PostgresSponsorship(Store):
         counted: dict[str, list[DayDelivered]] = {row["id"]: [] for row in rows}
         for row in await self._database.fetch(REPORTS.days_delivered, list(counted), days.first, days.last):
             counted[row["booking_id"]].append(DayDelivered(row["day"], row["impressions"], row["clicks"]))
-        return [
-            BookingDelivered(record_of(Booking, row), row["campaign_name"], tuple(counted[row["id"]])) for row in rows
-        ]
+
+        def made(row: Row) -> BookingDelivered:
+            return BookingDelivered(record_of(Booking, row), row["campaign_name"], tuple(counted[row["id"]]))
+
+        return await in_slices(made, rows)
 
     async def days_run(self, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
         bounds = (tenant_id, *_weeks_of(days), days.first, min(days.last, today), most)
@@ -154,7 +157,7 @@ class PostgresSponsorship(Store):
         return (0, 0) if row is None else (row["bookings"], row["days"])
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
-        ended = await self._database.fetch(REPORTS.ended, ended_ms, mode, MOST_ENDED)
+        ended = await self._database.fetch(REPORTS.ended, ended_ms, mode, MAX_ENDED)
         counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in ended])
         sums = {row["booking_id"]: (row["impressions"], row["clicks"]) for row in counts}
         return reach_of((row["slot_id"], row["weeks"], *sums.get(row["id"], (0, 0))) for row in ended)
@@ -177,7 +180,7 @@ class PostgresSponsorship(Store):
             case _:
                 statement = AUDIT.page_of_by
         rows = await self._database.fetch(statement, *(before or NEWEST), limit, *filters)
-        return [AuditRecord(**row) for row in rows]
+        return await in_slices(lambda row: AuditRecord(**row), rows)
 
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))
@@ -224,6 +227,23 @@ class PostgresSponsorship(Store):
     async def filtered_bookings(
         self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int
     ) -> Sequence[BookingView]:
+        conditions = await self._conditions(wanted, now_ms, before, limit)
+        rows = await self._database.fetch(conditions.within(OVERSIGHT.bookings), *conditions.parameters)
+        return await self._with_sums(rows)
+
+    async def booking_lines(
+        self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int
+    ) -> Sequence[BookingLine]:
+        conditions = await self._conditions(wanted, now_ms, before, limit)
+        statement, parameters = conditions.within(OVERSIGHT.bookings), [*conditions.parameters, now_ms]
+        rows = await self._database.fetch(booking_lines(statement, len(parameters)), *parameters)
+        counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
+        sums = {row["booking_id"]: (row["impressions"], row["clicks"]) for row in counts}
+        return await in_slices(
+            lambda row: BookingLine._make((*row.values(), *sums.get(row["id"], (0, 0)))), rows, LINES
+        )
+
+    async def _conditions(self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int) -> Conditions:
         conditions = Conditions(*(before or NEWEST), limit)
         if wanted.status is not None:
             conditions.add("status = {}", wanted.status.value)
@@ -242,8 +262,7 @@ class PostgresSponsorship(Store):
             conditions.add(IN_TROUBLE if wanted.trouble else f"not {IN_TROUBLE}")
         if wanted.requested is not None:
             conditions.add(REQUESTED if wanted.requested else f"not {REQUESTED}")
-        rows = await self._database.fetch(conditions.within(OVERSIGHT.bookings), *conditions.parameters)
-        return await self._with_sums(rows)
+        return conditions
 
     async def _search(self, text: str, conditions: Conditions) -> None:
         """Add the condition of a search: by an id, or by the sponsor's name."""
@@ -291,11 +310,7 @@ class PostgresSponsorship(Store):
             return []
         counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
         sums = {row["booking_id"]: row for row in counts}
-        views: list[BookingView] = []
-        for first in range(0, len(rows), SLICE):
-            views += [booking_view_of(row, sums.get(row["id"])) for row in rows[first : first + SLICE]]
-            await trio.lowlevel.checkpoint()
-        return views
+        return await in_slices(lambda row: booking_view_of(row, sums.get(row["id"])), rows)
 
 
 def _weeks_of(days: Days) -> tuple[int, int]:

@@ -5,7 +5,7 @@ on its way to the database, because Postgres arrays of arrays are rectangular.
 """
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
@@ -13,10 +13,14 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+import trio
+
+from storage.connection.asyncio_border import pause
 from storage.connection.pool import Connection, Row
 
 R = TypeVar("R")
 K = TypeVar("K")
+T = TypeVar("T")
 
 _TYPES = {bool: "boolean", int: "bigint", str: "text", bytes: "bytea"}
 
@@ -66,6 +70,16 @@ def _hint(kind: type[Any], name: str) -> tuple[Any, bool]:
     return (kinds[0], True) if NoneType in get_args(hint) else (hint, False)
 
 
+SLICE = 512
+"""The most rows of one statement, so that neither making nor reading them keeps other tasks waiting. As many as the messages
+of a batch."""
+
+
+def sliced(rows: Sequence[R]) -> Iterator[Sequence[R]]:
+    """The rows in slices, for a statement each."""
+    return (rows[first : first + SLICE] for first in range(0, len(rows), SLICE))
+
+
 def columns(kind: Any, records: Iterable[Any]) -> list[list[Any]]:
     """Dataclass records as one array per column."""
     rows = list(records)
@@ -90,6 +104,30 @@ def record_of(kind: type[R], row: Row, /, **values: Any) -> R:
     return kind(
         **{name: row[name] if read is None else read(row) for name, read in readers if name not in values}, **values
     )
+
+
+READ_AT_ONCE = 20
+"""Records that are made of rows at a time, between which other requests go on."""
+
+
+async def in_slices(make: Callable[[Row], T], rows: Sequence[Row], most: int = READ_AT_ONCE) -> list[T]:
+    """What `make` makes of each row, `most` of them at a time."""
+    made: list[T] = []
+    for first in range(0, len(rows), most):
+        if first:
+            await trio.lowlevel.checkpoint()
+        made += map(make, rows[first : first + most])
+    return made
+
+
+async def records_of(kind: type[R], rows: Sequence[Row]) -> list[R]:
+    """The records of rows in their order. With more than a slice of them, other tasks run in between."""
+    records: list[R] = []
+    for some in sliced(rows):
+        records += [record_of(kind, row) for row in some]
+        if len(records) < len(rows):
+            await pause()
+    return records
 
 
 @cache

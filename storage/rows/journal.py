@@ -1,9 +1,10 @@
 """The journal of batch ids, which makes it safe to run a batch again."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from typing import TypeVar
 
-from actors.values import BatchId
+from actors.values import BatchId, Steps
+from storage.connection.asyncio_border import pause
 from storage.connection.pool import Connection, Database
 from storage.rows.statements import statements
 
@@ -26,21 +27,33 @@ async def decide_once(
     database: Database,
     batch_id: BatchId,
     read: Callable[[Connection], Awaitable[S]],
-    decide: Callable[[S], D],
+    decide: Callable[[S], D | Steps[D]],
     write: Callable[[Connection, S, D], Awaitable[None]],
 ) -> D:
     """Read and lock, decide, and write, in one transaction with the batch id.
 
-    A batch that has already committed is not decided again; its decision is returned.
+    A batch that has already committed is not decided again; its decision is returned. Other tasks run between the steps of
+    a decision, which keeps its locks.
     """
 
     async def work(connection: Connection) -> D:
         if await record_batch(connection, batch_id):
             before = await read(connection)
-            decision = decide(before)
+            decision = await _in_steps(decide(before))
             await write(connection, before, decision)
             batch_id.decided = decision
         decided: D = batch_id.decided
         return decided
 
     return await database.transact(work)
+
+
+async def _in_steps(work: D | Steps[D]) -> D:
+    while isinstance(work, Generator):
+        try:
+            next(work)
+        except StopIteration as end:
+            work = end.value
+        else:
+            await pause()
+    return work

@@ -3,7 +3,8 @@
 A new field is written, updated and read as soon as its column exists. Columns in `fixed` are written once and never updated.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from actors.accounts.messages import Deletion, MailChoices
@@ -18,7 +19,7 @@ from actors.shared.code_mails import CodeMailCount
 from actors.values import Account, AuditRecord, OutboxMessage, Tenant
 from actors.webhooks.messages import Delivery, Webhook
 from storage.connection.pool import Connection
-from storage.rows.columns import Column, columns_of, write
+from storage.rows.columns import SLICE, Column, columns_of, sliced, write
 
 
 class Table:
@@ -65,10 +66,14 @@ class Table:
         """Update the columns that can change, of locked rows."""
         await self._write(connection, self.updating, [*self._keys(), *self.changing], records)
 
-    @staticmethod
-    async def _write(connection: Connection, statement: str, columns: Iterable[Column], records: Iterable[Any]) -> None:
-        rows = list(records)
-        await write(connection, statement, [column.array(rows) for column in columns])
+    async def _write(
+        self, connection: Connection, statement: str, columns: Sequence[Column], records: Iterable[Any]
+    ) -> None:
+        every = list(records)
+        if len(every) > SLICE:
+            every.sort(key=attrgetter(*(column.attribute for column in self._keys())))
+        for rows in sliced(every):
+            await write(connection, statement, [column.array(rows) for column in columns])
 
     def _keys(self) -> list[Column]:
         return [column for column in self.columns if column.name in self.key]

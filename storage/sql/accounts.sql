@@ -77,13 +77,13 @@ delete from accounts where email = any ($1::text[])
 
 -- name: end_keys
 -- Revoke the keys of tenants that are live, or ended after $3 so that a node whose clock is behind may still take them, in one
--- order, and return their hashes.
+-- order.
 with live as (
     select id from api_keys where tenant_id collate "C" = any ($1::text[]) and revoked_ms is null
         and coalesce(expires_ms, 9223372036854775807) > $3
     order by id for update
 )
-update api_keys set revoked_ms = $2 where id = any (array(select id from live)) returning hash
+update api_keys set revoked_ms = $2 where id = any (array(select id from live))
 
 -- name: lock_erasure
 -- Lock the deletion of an account that has ended, unless another node works on it.

@@ -19,18 +19,19 @@ from page join bookings using (id) join campaigns on campaigns.id = bookings.cam
 order by bookings.created_ms, bookings.id
 
 -- name: days_run
--- The days of the runs of those bookings from day $4 to the end of day $5, and how many bookings; reads at most $6 of them.
+-- The days that those bookings bought from day $4 to the end of day $5, and how many bookings; reads at most $6 of them.
 select count(*) as bookings, coalesce(sum(days), 0)::bigint as days
 from (
     select greatest(
-        0, least((week_start_ms + weeks * 604800000::bigint) / 86400000, $5 + 1) - greatest(week_start_ms / 86400000, $4)
+        0, least((week_start_ms + weeks * 604800000::bigint) / 86400000, $5 + 1)
+            - greatest(week_start_ms / 86400000, created_ms / 86400000, $4)
     ) as days
     from (
-        select week_start_ms, weeks from bookings
+        select week_start_ms, weeks, created_ms from bookings
         where tenant_id = $1 and paid_ms is not null and week_start_ms < $2 and week_start_ms >= $3
         union all
-        select longer.week_start_ms, longer.weeks from generate_series(1, 51) as before cross join lateral (
-            select week_start_ms, weeks from bookings where tenant_id = $1 and paid_ms is not null
+        select longer.week_start_ms, longer.weeks, longer.created_ms from generate_series(1, 51) as before cross join lateral (
+            select week_start_ms, weeks, created_ms from bookings where tenant_id = $1 and paid_ms is not null
                 and week_start_ms = $3 - before * 604800000::bigint and weeks > before offset 0
         ) as longer
     ) as touched

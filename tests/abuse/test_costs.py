@@ -20,7 +20,7 @@ from service.api.operations.internal import FORWARDED
 from service.api.policy import Access
 from service.api.validation import IDEMPOTENCY_KEY
 from service.http.addresses import Networks, client_address
-from service.http.header_lists import MOST_MEMBERS, last_members, members
+from service.http.header_lists import MAX_MEMBERS, last_members, members
 from service.http.request_head import _OF_CONNECTION, _SPECIAL, BadRequest, parse_head
 from service.observability.client_address import HEADERS
 from service.observability.tracing import HEADER
@@ -154,12 +154,12 @@ def test_a_header_is_read_in_few_steps_whatever_it_holds(shape: str) -> None:
 
 
 def test_what_stands_within_the_bound_is_read_and_what_stands_behind_it_is_not() -> None:
-    last = MOST_MEMBERS - 1
+    last = MAX_MEMBERS - 1
     assert known_tag({"if-none-match": '"a", ' * last + '"etag"'}, '"etag"') == '"etag"'
-    assert known_tag({"if-none-match": '"a", ' * MOST_MEMBERS + '"etag"'}, '"etag"') is None
+    assert known_tag({"if-none-match": '"a", ' * MAX_MEMBERS + '"etag"'}, '"etag"') is None
     assert members(" a , b ,, c") == ["a", "b", "", "c"]
-    assert members(",".join(map(str, range(1_000)))) == [str(number) for number in range(MOST_MEMBERS)]
-    assert last_members(",".join(map(str, range(1_000)))) == [str(999 - number) for number in range(MOST_MEMBERS)]
+    assert members(",".join(map(str, range(1_000)))) == [str(number) for number in range(MAX_MEMBERS)]
+    assert last_members(",".join(map(str, range(1_000)))) == [str(999 - number) for number in range(MAX_MEMBERS)]
     assert (members(""), last_members("")) == ([""], [""])
     head = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: " + b"x," * last + b"close\r\n\r\n"
     assert not parse_head(head).keep_alive

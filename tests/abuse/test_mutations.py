@@ -10,7 +10,7 @@ import trio
 from tests.abuse.answers import Malformed, read_answers
 from tests.abuse.mutator import CHANGES, Manner, mutation
 from tests.abuse.seeds import SEEDS
-from tests.abuse.volley import Tally, Volley
+from tests.abuse.volley import MAX_CONFIRMED, Tally, Volley
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
@@ -95,6 +95,20 @@ async def test_a_server_that_answers_wrong_is_found(answer: bytes, words: str) -
 async def test_a_server_that_neither_answers_nor_closes_is_found() -> None:
     tally = await _volley(_silent)
     assert any("neither an answer nor an end" in fault for fault in tally.faults)
+    assert tally.outcomes["repeated alone"] == MAX_CONFIRMED, "a server that hangs does not hold the campaign up"
+
+
+async def test_a_server_that_is_late_while_the_machine_is_busy_has_no_fault() -> None:
+    busy = 0
+
+    async def serve(stream: trio.SocketStream) -> None:
+        nonlocal busy
+        busy += 1
+        await (_silent(stream) if busy <= 5 else _answering(GONE, stream))
+
+    tally = await _volley(serve)
+    assert tally.faults == []
+    assert tally.outcomes["repeated alone"] >= 1
 
 
 async def _volley(serve: Server) -> Tally:
@@ -108,7 +122,7 @@ async def _volley(serve: Server) -> Tally:
     async with trio.open_nursery() as nursery:
         listeners: list[trio.SocketListener] = await nursery.start(partial(trio.serve_tcp, one, 0, host="127.0.0.1"))
         port = listeners[0].socket.getsockname()[1]
-        tally = await Volley("127.0.0.1", port, 1, deadline_seconds=0.5).send(range(60))
+        tally = await Volley("127.0.0.1", port, 1, deadline_seconds=0.3).send(range(60))
         nursery.cancel_scope.cancel()
     return tally
 

@@ -17,6 +17,8 @@ PATIENCE_SECONDS = 0.1
 """Seconds for the first response on an open connection, before the client closes its side."""
 DEADLINE_SECONDS = 5.0
 """Seconds for a mutation in total, until its response or the end of its connection."""
+MAX_CONFIRMED = 3
+"""Late mutations that are late again when they are sent alone. After so many, others are faults without that."""
 STATUSES = frozenset(
     {
         100,
@@ -50,6 +52,10 @@ STATUSES = frozenset(
 
 class Faulty(Exception):
     """A mutation had a wrong outcome, which the message describes."""
+
+
+class Late(Faulty):
+    """A mutation had no outcome in time. On a busy machine that says nothing, unless it is late alone, too."""
 
 
 @dataclass(slots=True)
@@ -96,13 +102,31 @@ class Volley:
         self._host, self._port, self._seed = host, port, seed
         self._deadline_seconds = deadline_seconds
         self.tally = Tally()
+        self._late: list[tuple[list[int], Late]] = []
 
     async def send(self, numbers: Iterable[int]) -> Tally:
         waiting = iter(numbers)
         async with trio.open_nursery() as nursery:
             for _ in range(AT_ONCE):
                 nursery.start_soon(self._client, waiting)
+        await self._repeat_late()
         return self.tally
+
+    async def _repeat_late(self) -> None:
+        """Send each late mutation again, alone, after those that were on its connection before."""
+        late, self._late = self._late, []
+        for carried, fault in late:
+            if len(self._late) < MAX_CONFIRMED:
+                self.tally.outcomes["repeated alone"] += 1
+                await self._client(iter(carried))
+            else:
+                self._late.append((carried, fault))
+        for carried, fault in self._late:
+            self._note(carried, fault)
+
+    def _note(self, carried: list[int], fault: Faulty) -> None:
+        before = f", after {carried[:-1]} on the same connection" if carried[1:] else ""
+        self.tally.faults.append(f"{self._seed}:{carried[-1]}{before}: {fault}")
 
     async def _client(self, numbers: Iterator[int]) -> None:
         connection: Connection | None = None
@@ -113,10 +137,12 @@ class Volley:
             connection.head |= b"HEAD" in one.data
             try:
                 still_open = await self._one(one, connection)
+            except Late as fault:
+                still_open = False
+                self._late.append((connection.carried, fault))
             except Faulty as fault:
                 still_open = False
-                before = f", after {connection.carried[:-1]} on the same connection" if connection.carried[1:] else ""
-                self.tally.faults.append(f"{self._seed}:{number}{before}: {fault}")
+                self._note(connection.carried, fault)
             if not still_open:
                 connection.close()
                 connection = None
@@ -138,7 +164,7 @@ class Volley:
             self.tally.outcomes[f"{'closed' if ended else 'open'}, {'answered' if answers.statuses else 'silent'}"] += 1
             return not ended and not answers.closing
         assert bound.cancelled_caught
-        raise Faulty(f"{one.manner}: neither an answer nor an end within {self._deadline_seconds:g} s")
+        raise Late(f"{one.manner}: neither an answer nor an end within {self._deadline_seconds:g} s")
 
 
 async def _sent(one: Mutation, stream: trio.SocketStream) -> bool:

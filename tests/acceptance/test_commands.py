@@ -23,6 +23,7 @@ from tests.acceptance.processes import (
     usecase,
     write_catalog,
 )
+from tests.acceptance.smtp import MailServer, SmtpServer
 from tests.slow import smoke
 
 SEEN_SECONDS = 1.0
@@ -99,14 +100,15 @@ def test_the_doctor_of_a_healthy_service_finds_nothing(shop: Shop) -> None:
 def test_the_doctor_of_a_public_service_notes_administrators_without_passkeys(shop: Shop) -> None:
     words = "note: admin.require_passkey is false"
     assert words not in shop.command("doctor")
-    public = {
-        "server.base_url": "https://catalog.example.com",
-        "server.trusted_proxies": "127.0.0.1",
-        "mail.smtp_url": "smtp://127.0.0.1:25",
-    }
     beside = ("doctor", "--data-dir", shop.service.data_dir)
-    assert words in command(*beside, settings=public)
-    assert words not in command(*beside, settings=public | {"admin.require_passkey": "true"})
+    with SmtpServer(MailServer()) as smtp:
+        public = {
+            "server.base_url": "https://catalog.example.com",
+            "server.trusted_proxies": "127.0.0.1",
+            "mail.smtp_url": smtp.url,
+        }
+        assert words in command(*beside, settings=public)
+        assert words not in command(*beside, settings=public | {"admin.require_passkey": "true"})
 
 
 def test_a_service_without_workers_says_that_sighup_does_nothing_and_goes_on(shop: Shop) -> None:

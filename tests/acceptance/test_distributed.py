@@ -74,6 +74,8 @@ def test_a_database_in_use_is_distributed_and_its_earlier_days_are_moved_beside_
         database=database,
     )
     trio.run(stand_in, Target(url=external.url(database)), SHARDS)
+    pausing = complaint(run("distribute", "--pause", "--data-dir", data_dir, settings=settings))
+    assert "the database lacks migration 10001_event_places: run 'migrate'" in pausing
     with serving(data_dir, settings) as service:
         assert service.post("/api/v1/sponsors/events", visit(1)).json() == {"recorded": False}
         assert service.post("/api/v1/sponsors/events", visit(2)).json() == {"recorded": True}

@@ -403,7 +403,7 @@ def test_a_database_of_one_billing_mode_is_refused_to_nodes_of_the_other(databas
     assert "already live" in command("set-billing-mode", "live", *beside, settings=live)
     with serving(place / "mode", live) as service:
         assert service.is_ready()
-        assert "ok: the billing mode is live" in command("doctor", *beside, settings=live)
+        assert "ok: the billing mode is live" in run("doctor", *beside, settings=live).stdout
     assert "used in live mode" in complaint(run(*SERVE, *beside, settings=database))
 
 

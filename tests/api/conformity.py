@@ -36,6 +36,12 @@ COOKIE = re.compile(
 PENDING_COOKIE = re.compile(
     r"__Host-passkey=(sst_[0-9A-Za-z]{43}; Path=/; Max-Age=600|; Path=/; Max-Age=0); HttpOnly; SameSite=Lax; Secure"
 )
+FORM_COOKIE = re.compile(
+    r"__Host-(sign-in|claim)-form=(([a-zA-Z]+=[\w.%+-]+&?)+; Path=/; Max-Age=600|; Path=/; Max-Age=0); "
+    r"HttpOnly; SameSite=Lax; Secure",
+    re.ASCII,
+)
+COOKIES = (COOKIE, PENDING_COOKIE, FORM_COOKIE)
 SECURITY = {"x-content-type-options": "nosniff", "x-frame-options": "DENY"}
 PAGE = "text/html; charset=utf-8"
 
@@ -85,7 +91,7 @@ def _check_head(response: Response) -> None:
     assert response.header("server") is None, "the server's name is nobody's business"
     assert response.header("access-control-allow-credentials") is None
     for cookie in response.all("set-cookie"):
-        assert COOKIE.fullmatch(cookie) or PENDING_COOKIE.fullmatch(cookie), "cookies are for signing in only"
+        assert any(known.fullmatch(cookie) for known in COOKIES), "cookies are for signing in and codes only"
         assert response.header("cache-control") == "no-store"
     names = [cookie.partition("=")[0] for cookie in response.all("set-cookie")]
     assert len(set(names)) == len(names)

@@ -12,6 +12,7 @@ from service.running.foundation import appoint_first
 from tests.api.asgi import Response
 from tests.api.world import World, away, open_world
 
+BOTS, KEYS = "/api/v1/bots", "/api/v1/admin/keys"
 TIER = "/api/v1/admin/accounts/tier"
 ANN, CARL = "ann@example.com", "carl@example.com"
 
@@ -72,6 +73,28 @@ async def test_an_email_without_an_account_is_404(world: World, carl: str) -> No
 async def test_a_wrong_body_changes_nothing(world: World, ann: str, carl: str, body: object) -> None:
     assert (await world.client.post(TIER, carl, json=body)).words == "400 invalid_request"
     assert world.memory.audits == []
+
+
+# Keys.
+
+
+@pytest.mark.parametrize("whose", ["full", "of an administrator", "unclaimed", "of the request"])
+async def test_an_administrator_ends_any_key_for_good(world: World, ann: str, carl: str, whose: str) -> None:
+    key = {
+        "full": ann,
+        "of an administrator": world.key(tier=Tier.CLAIMED, email="eve@example.com", admin=True),
+        "unclaimed": world.key(),
+        "of the request": carl,
+    }[whose]
+    key_id, boss = world.id_of(key), world.key(tier=Tier.CLAIMED, email="dora@example.com", admin=True)
+    assert (await world.client.get(BOTS, key)).words == "200"
+    for by, ended in ((carl, [key_id]), (boss, [])):
+        answer = await world.client.request("DELETE", f"{KEYS}/{key_id}", by)
+        assert answer.json == {"revoked": True, "revokedKeys": ended}
+    assert (await world.client.get(BOTS, key)).words == "401 invalid_api_key"
+    [record] = world.memory.audits
+    assert (record.action, record.target_id, record.actor_email) == ("key.revoked", key_id, CARL)
+    assert (await world.client.request("DELETE", f"{KEYS}/key_unknown", boss)).words == "404 not_found"
 
 
 # Membership.

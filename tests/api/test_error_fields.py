@@ -9,7 +9,7 @@ import pytest
 from actors.times import WEEK_MS
 from actors.values import Code, Problem, Refused, invalid_field
 from service.api.errors import Family, body_of
-from service.schemas.problems import LONGEST_NAME, MOST_FIELDS
+from service.schemas.problems import LONGEST_NAME, MAX_FIELDS
 from tests.api.asgi import Response
 from tests.api.devices import TOKEN
 from tests.api.events import BATCH
@@ -119,7 +119,7 @@ def test_a_list_is_bounded_and_stands_in_the_bodies_of_all_families() -> None:
     refused = Refused(Code.INVALID_REQUEST, "The body is not valid", problems=many)
     for family in Family:
         body: dict[str, Any] = body_of(refused, family)
-        assert len(body["fields"]) == MOST_FIELDS
+        assert len(body["fields"]) == MAX_FIELDS
         assert {len(each["name"]) for each in body["fields"]} == {LONGEST_NAME}
     assert "fields" not in body_of(Refused(Code.NOT_FOUND, "There is none."), Family.CATALOG)
 

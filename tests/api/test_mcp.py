@@ -12,7 +12,7 @@ from actors.values import Overloaded, Tier
 from service.api.mcp.endpoint import SERVER
 from service.api.mcp.tools import definitions, tools_of
 from service.api.operations import OPERATIONS
-from service.api.operations.catalog import MOST_RELATED
+from service.api.operations.catalog import MAX_RELATED
 from tests.api.agents import TOOLS, call, message, refused, send, stateless, url
 from tests.api.callers import CALLERS, Headers, cookie
 from tests.api.conformity import BASE_URL
@@ -86,7 +86,7 @@ async def test_a_tool_answers_what_its_operation_answers(world: World, tool: str
 )
 async def test_a_tool_that_gets_an_entry_names_related_ones(world: World, tool: str, slug: str, name: str) -> None:
     related = (await call(world, tool, {"slug": slug}))["structuredContent"]["related"]
-    assert 0 < len({each["slug"] for each in related} - {slug}) == len(related) <= MOST_RELATED
+    assert 0 < len({each["slug"] for each in related} - {slug}) == len(related) <= MAX_RELATED
     for each in related:
         entry = (await call(world, tool, {"slug": each["slug"]}))["structuredContent"]
         assert each == {"slug": entry["slug"], "title": entry[name]}
@@ -191,6 +191,19 @@ async def test_a_call_is_one_line_of_the_log_as_its_operation(world: World, capl
     ]
     page = (await world.client.get("/metrics")).body.decode()
     assert re.search(r'^\w+\{[^}]*operation="getBot"[^}]*status="404"[^}]*\} 1', page, re.MULTILINE), page
+
+
+@pytest.mark.parametrize(
+    ("written", "taken"),
+    [("2", True), ("2.0", True), ("2e0", True), ("20e-1", True), ("2.0000000000000000001", False), ("2.5", False)],
+)
+async def test_an_argument_is_a_whole_number_if_its_text_is_one(world: World, written: str, taken: bool) -> None:
+    sent = message("tools/call", {"name": "search_bots", "arguments": {"limit": "LIMIT"}})
+    body = json.dumps(sent).replace('"LIMIT"', written).encode()
+    response = await world.client.post("/mcp", body=body, headers={"Content-Type": "application/json"})
+    result = response.json["result"]
+    assert result.get("isError", False) is not taken, result
+    assert not taken or len(result["structuredContent"]["data"]) == 2
 
 
 NO_SLUGS: tuple[object, ...] = (True, ["bot-00"], {}, 1.5, 10**30)

@@ -1,6 +1,7 @@
 """The administrators' lists over HTTP: accounts, filtered bookings, the queue, counts, revenue, and all of it as CSV."""
 
 import csv
+from dataclasses import replace
 from io import StringIO
 
 from actors.values import Tier
@@ -154,6 +155,11 @@ async def test_revenue_is_what_was_paid_less_what_was_refunded(world: World) -> 
     for bad in months:
         assert (await admin.get(f"{ADMIN}/revenue?{bad}")).words == "400 invalid_request", bad
     assert world.memory.bookings[first].paid_cents == 12_000
+    for each in (first, second):  # the bank returns what was refunded as well
+        paid = world.memory.bookings[each]
+        world.memory.bookings[each] = replace(paid, refunded_cents=24_000, excess_cents=12_000)
+    [month] = (await admin.get(f"{ADMIN}/revenue")).json["items"]
+    assert (month["refundedCents"], month["netCents"]) == (48_000, -24_000)
 
 
 # CSV.

@@ -11,7 +11,7 @@ import pytest
 from actors.bookings.records import BookingStatus
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.times import WEEK_MS
-from service.schemas.reports import MOST_ROWS
+from service.schemas.reports import MAX_ROWS
 from tests.api.sponsors import API, NEXT_WEEK, THIS_WEEK, Person, sponsor
 from tests.api.world import NOON_MS, World, away
 from tests.snapshots.rows import booking, slot, week
@@ -45,8 +45,27 @@ async def test_a_file_for_a_browser_session_begins_with_a_byte_order_mark_and_on
     assert (await world.client.get(REPORT, headers=cookie)).json == (await person.get(REPORT)).json
 
 
-async def test_a_booking_is_a_file_of_its_days(world: World, person: Person) -> None:
+def bought_on_monday(world: World, booking_id: str) -> str:
+    world.memory.bookings[booking_id] = replace(world.memory.bookings[booking_id], created_ms=THIS_WEEK)
+    return booking_id
+
+
+async def test_a_report_begins_with_the_first_day_that_was_bought(world: World, person: Person) -> None:
+    """A booking of a week that had begun buys the days from its own on."""
     booking_id = await person.buys(week=THIS_WEEK)
+    world.clock.at_ms += 2 * DAY_MS
+    dates = ["2026-11-18", "2026-11-19", "2026-11-20"]
+    delivery = (await person.get(f"{API}/bookings/{booking_id}/delivery")).json
+    assert [day["day"] for day in delivery["items"]] == [(TODAY + number) * DAY_MS for number in range(3)]
+    assert [row["date"] for row in (await reported(person))["items"]] == dates
+    for path in (f"bookings/{booking_id}/delivery", "delivery"):
+        lines = (await person.get(f"{API}/{path}?format=csv")).body.decode().splitlines()[1:]
+        assert [date for date in dates for line in lines if date in line] == dates, path
+        assert len(lines) == 3, path
+
+
+async def test_a_booking_is_a_file_of_its_days(world: World, person: Person) -> None:
+    booking_id = bought_on_monday(world, await person.buys(week=THIS_WEEK))
     world.memory.delivery_days[booking_id, TODAY - 1] = (1_000, 21)
     answer = await person.get(f"{API}/bookings/{booking_id}/delivery?format=csv")
     assert (
@@ -60,10 +79,10 @@ async def test_a_booking_is_a_file_of_its_days(world: World, person: Person) -> 
 
 
 async def test_a_report_has_each_booking_and_day_and_sums_by_campaign_and_slot(world: World, person: Person) -> None:
-    first = await person.buys(week=THIS_WEEK)
+    first = bought_on_monday(world, await person.buys(week=THIS_WEEK))
     campaign = world.memory.bookings[first].campaign_id
-    world.clock.at_ms += 1
     second = await person.buys("left-two", THIS_WEEK, campaign)
+    world.memory.bookings[second] = replace(world.memory.bookings[second], created_ms=THIS_WEEK + 1)
     world.memory.delivery_days[first, TODAY] = (100, 1)
     world.memory.delivery_days[second, TODAY] = (200, 5)
     world.memory.delivery_days[first, TODAY - 40] = (9, 9)
@@ -97,7 +116,7 @@ async def test_a_report_has_each_booking_and_day_and_sums_by_campaign_and_slot(w
 
 
 async def test_days_are_dates_or_times_of_a_day_in_utc(world: World, person: Person) -> None:
-    await person.buys(week=THIS_WEEK)
+    bought_on_monday(world, await person.buys(week=THIS_WEEK))
     for first, last in (("2026-11-17", "2026-11-17"), (str((TODAY - 1) * DAY_MS), str(TODAY * DAY_MS - 1))):
         report = await reported(person, f"from={first}&to={last}")
         assert [row["date"] for row in report["items"]] == ["2026-11-17"]
@@ -145,9 +164,9 @@ async def test_others_see_nothing_of_it(world: World, person: Person) -> None:
 async def test_a_long_report_is_a_file_and_not_json(
     world: World, person: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    booking_id = await person.buys(week=THIS_WEEK)
+    booking_id = bought_on_monday(world, await person.buys(week=THIS_WEEK))
     row = world.memory.bookings[booking_id]
-    for number in range(MOST_ROWS // 3):
+    for number in range(MAX_ROWS // 3):
         copy = replace(row, id=f"bok_{number:05}", created_ms=row.created_ms + number // 7)
         world.memory.bookings[copy.id] = copy
     with monkeypatch.context() as patch:
@@ -156,7 +175,7 @@ async def test_a_long_report_is_a_file_and_not_json(
     assert answer.words == "400 invalid_request", "it is refused before a booking is read"
     assert "download it as CSV" in answer.json["message"]
     lines = (await person.get(f"{REPORT}?format=csv")).body.split(b"\r\n")
-    assert len(lines) == 1 + 3 * (MOST_ROWS // 3 + 1) + 1
+    assert len(lines) == 1 + 3 * (MAX_ROWS // 3 + 1) + 1
     assert len(set(lines)) == len(lines), "no page overlaps with another"
 
 

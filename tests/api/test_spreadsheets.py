@@ -33,6 +33,7 @@ from service.api.spreadsheets import (
     csv_answer,
     csv_of,
     for_people,
+    written,
 )
 from service.web.app import build_app
 from tests.api.asgi import Client
@@ -183,6 +184,7 @@ FORMULA = {each: rf"{UNSEEN}[{re.escape(SIGNS)}]" + (r"\S" if each == " " else "
 )
 def test_every_text_is_read_back_with_apostrophes_more(rows: list[list[str]]) -> None:
     file = csv_of(rows).decode()
+    assert file == "".join(",".join(map(written, row)) + "\r\n" for row in rows)
     read = list(csv.reader(StringIO(file, newline="")))
     assert [[cell.replace("'", "") for cell in row] for row in read] == [
         [cell.replace("'", "") for cell in row] for row in rows

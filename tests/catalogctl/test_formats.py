@@ -106,6 +106,7 @@ STORY = (
     ("admin accounts", "items.id", "", "claimed  administrator  Example  2026-11-18\n"),
     ("admin accounts person@", "items.id", "person", "claimed  active           2026-11-18\n"),
     ("admin account {person}", "account.id", "", "Requests       0 of 100,000 this month\n"),
+    ("admin revoke-key {key}", "", "", " is revoked.\n"),
     ("admin suspend {person} --reason Malware", "account.id", "", "Reason         Malware\n"),
     ("admin unsuspend {person}", "account.id", "", "Since          2026-11-18 12:00 UTC\n"),
     ("admin refund-account {person}", "", "", "There is nothing to refund.\n"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from service.config.loading import load
-from service.config.synonyms import MOST_BYTES, MOST_GROUPS, synonyms_in
+from service.config.synonyms import MAX_BYTES, MAX_GROUPS, synonyms_in
 from service.config.user_errors import ConfigError
 from service.seed.samples import FILE
 
@@ -33,8 +33,8 @@ def test_the_samples_have_synonyms_each_in_one_group() -> None:
         (b"a,,b", "line 1: a group has"),
         (b"a, " + b"b" * 61, "line 1: a group has"),
         (b",".join([b"a"] * 13), "line 1: a group has"),
-        (b"a, b\n" * (MOST_GROUPS + 1), f"has more than {MOST_GROUPS} groups"),
-        (b"#" * (MOST_BYTES + 1), "is larger than 256 KiB"),
+        (b"a, b\n" * (MAX_GROUPS + 1), f"has more than {MAX_GROUPS} groups"),
+        (b"#" * (MAX_BYTES + 1), "is larger than 256 KiB"),
         (b"\xff", "is not UTF-8 (byte 1)"),
         (None, "cannot read"),
     ],

@@ -187,6 +187,7 @@ async def _administrator(world: World, boss: Person, person: Person) -> None:
     await boss.post(f"{accounts}/{account}/suspend", {"reason": "The ads lead to another product."})
     await boss.post(f"{accounts}/{account}/refund", {"reason": "The account is suspended."})
     await boss.post(f"{accounts}/{account}/unsuspend")
+    await boss.delete(f"/api/v1/admin/keys/{world.id_of(world.key_of(SPONSOR))}")
 
 
 async def _person(world: World) -> None:

@@ -111,7 +111,7 @@ class MemoryAccounts(MemoryStore):
             assert begun_ms is not None, "it has begun"
             live = [row for row in of_account if is_live(row, begun_ms - CLOCKS_DIFFER_MS)]
             tables.keys.update((row.id, replace(row, revoked_ms=begun_ms)) for row in live)
-            tables.announce([*(f"key:{row.hash.hex()}" for row in live), f"tenant:{account.tenant_id}"])
+            tables.announce([f"tenant:{account.tenant_id}"])
         tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)
 

@@ -34,7 +34,7 @@ def _shown(row: Row) -> Row:
 
 def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, Row]]:
     email, tenant_id = account.email, account.tenant_id
-    keys = {row.id for row in tables.keys.values() if row.tenant_id == tenant_id}
+    keys = {row.id: _made(row) for row in tables.keys.values() if row.tenant_id == tenant_id}
     sessions = {row.id for row in tables.sessions.values() if row.email == email}
     bookings = {row.id for row in tables.bookings.values() if row.tenant_id == tenant_id}
     match table:
@@ -57,12 +57,16 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
             if email in tables.administrators:
                 yield email, {"email": email, "granted_ms": tables.administrators[email]}
         case "api_keys":
-            yield from _each("id", (row for row in tables.keys.values() if row.id in keys))
+            yield from ((_made(row), asdict(row)) for row in tables.keys.values() if row.id in keys)
         case "key_uses":
-            yield from ((k, {"key_id": k, "used_ms": ms}) for k, ms in tables.key_uses.items() if k in keys)
+            uses = tables.key_uses.items()
+            yield from ((keys[key_id], {"key_id": key_id, "used_ms": ms}) for key_id, ms in uses if key_id in keys)
         case "claims":
-            claims = tables.claims.values()
-            yield from _each("key_id", (row for row in claims if row.key_id in keys or row.email == email))
+            for claim in tables.claims.values():
+                if claim.key_id in keys:
+                    yield f"0 {keys[claim.key_id]}", asdict(claim)
+                elif claim.email == email:
+                    yield f"1 {claim.key_id}", asdict(claim)
         case "sign_in_codes":
             yield from ((row.browser.hex(), asdict(row)) for row in tables.sign_ins.values() if row.email == email)
         case "sign_in_links":
@@ -87,13 +91,20 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
             waiting = (QueuedMessage(**asdict(row), due_ms=row.created_ms) for row in mails)
             yield from _each("id", (tables.outbox.get(row.id) or row for row in waiting))
         case "audit":
-            targets = {email, tenant_id} | keys | sessions | bookings
-            targets |= {row.id for row in tables.campaigns.values() if row.tenant_id == tenant_id}
-            targets |= {row.id for row in tables.sponsors.values() if row.tenant_id == tenant_id}
-            targets |= {row.id for row in tables.webhooks.values() if row.tenant_id == tenant_id}
-            for row in tables.audits:
-                if row.actor_email == email or row.target_id in targets:
-                    yield f"{row.created_ms:016} {row.id}", {**asdict(row), "changes": json.loads(row.changes)}
+            others = {email, tenant_id} | sessions
+            others |= {row.id for row in tables.campaigns.values() if row.tenant_id == tenant_id}
+            others |= {row.id for row in tables.sponsors.values() if row.tenant_id == tenant_id}
+            others |= {row.id for row in tables.webhooks.values() if row.tenant_id == tenant_id}
+            for record in tables.audits:
+                place, shown = _made(record), {**asdict(record), "changes": json.loads(record.changes)}
+                if record.actor_email == email:
+                    yield f"0 {place}", shown
+                elif record.target_id in others:
+                    yield f"1 {record.target_id} {place}", shown
+                elif record.target_id in keys:
+                    yield f"2 {keys[record.target_id]} {place}", shown
+                elif record.target_id in bookings:
+                    yield f"3 {record.target_id} {place}", shown
         case _:
             yield from _sponsorship(tables, tenant_id, bookings, table)
 
@@ -105,7 +116,8 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
             yield from ((row.id, {**asdict(row), "due_ms": due_ms(tables, row)}) for row in own)
         case "webhook_deliveries":
             sent = tables.webhook_deliveries.values()
-            yield from _each("id", (row for row in sent if tables.webhooks[row.webhook_id].tenant_id == tenant_id))
+            mine = (row for row in sent if tables.webhooks[row.webhook_id].tenant_id == tenant_id)
+            yield from ((f"{row.webhook_id} {row.seq:019}", asdict(row)) for row in mine)
         case "sponsors":
             yield from _each("id", (row for row in tables.sponsors.values() if row.tenant_id == tenant_id))
         case "campaigns":
@@ -124,9 +136,13 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
         case "payment_events":
             for event_id, (booking_id, handled_ms) in tables.payment_events.items():
                 if booking_id in bookings:
-                    yield event_id, {"id": event_id, "booking_id": booking_id, "handled_ms": handled_ms}
+                    yield (
+                        f"{booking_id} {event_id}",
+                        {"id": event_id, "booking_id": booking_id, "handled_ms": handled_ms},
+                    )
         case "invoices":
-            yield from _each("number", (row for row in tables.invoices.values() if row.tenant_id == tenant_id))
+            documents = (row for row in tables.invoices.values() if row.tenant_id == tenant_id)
+            yield from ((f"{row.issued_ms:016} {row.number}", asdict(row)) for row in documents)
         case "delivery_days":
             for (booking_id, day), (impressions, clicks) in tables.delivery_days.items():
                 if booking_id in bookings:
@@ -144,6 +160,10 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
                     )
         case _:
             raise KeyError(table)
+
+
+def _made(row: Any) -> str:
+    return f"{row.created_ms:016} {row.id}"
 
 
 def _each(place: str, rows: Iterable[Any]) -> Iterator[tuple[str, Row]]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from actors.bookings.store import TOPIC
 from actors.devices.messages import Status
-from actors.keys.messages import MOST_SIBLINGS, Key, Resolved
+from actors.keys.messages import MAX_SIBLINGS, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import ENDED_LISTED, Decide
 from actors.keys.validity import CLOCKS_DIFFER_MS, is_live
@@ -86,7 +86,7 @@ class MemoryKeys(MemoryStore):
             return ()
         others = [tenant for tenant in unpaid if tenant.id != account.tenant_id]
         others.sort(key=lambda tenant: (-tenant.month, -tenant.month_used, tenant.id))
-        return tuple(sorted(tenant.id for tenant in others[:MOST_SIBLINGS]))
+        return tuple(sorted(tenant.id for tenant in others[:MAX_SIBLINGS]))
 
     def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory

@@ -1,6 +1,6 @@
 """The booking ledger in memory."""
 
-from actors.bookings.campaigns import MOST_NAMED
+from actors.bookings.campaigns import MAX_NAMED
 from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.records import OPEN, Booking, CampaignView, DayDelivered
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
@@ -111,7 +111,7 @@ class MemoryLedger:
         tables = self._memory
         rows = [row for row in tables.campaigns.values() if row.waits and not row.demo]
         newest_ms = max((row.submitted_ms or row.created_ms for row in rows), default=0)
-        first = sorted(rows, key=lambda row: (row.submitted_ms or 0, row.id))[:MOST_NAMED]
+        first = sorted(rows, key=lambda row: (row.submitted_ms or 0, row.id))[:MAX_NAMED]
         names = {row.tenant_id: row.name for row in tables.sponsors.values()}
         views = [CampaignView(row, names.get(row.tenant_id)) for row in first]
         return WaitingReviews(tables.digest_mailed_ms, len(rows), newest_ms, views)

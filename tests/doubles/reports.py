@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from actors.bookings.records import Booking, BookingStatus, DayDelivered
-from actors.bookings.reports import MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
+from actors.bookings.records import Booking, BookingLine, BookingStatus, BookingView, DayDelivered
+from actors.bookings.reports import MAX_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import Before
 from actors.times import day_of
+from service.api.operations.admin_exports import moment
 from tests.doubles.conditions import touches
 from tests.doubles.tables import Memory
 
@@ -27,7 +28,7 @@ def deliveries(
 
 
 def days_run(memory: Memory, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
-    runs = [range(day_of(row.week_start_ms), day_of(row.week_end_ms)) for row in _touched(memory, tenant_id, days)]
+    runs = [range(day_of(row.period_start_ms), day_of(row.week_end_ms)) for row in _touched(memory, tenant_id, days)]
     return min(most, len(runs)), sum(day in days and day <= today for run in runs[:most] for day in run)
 
 
@@ -47,10 +48,37 @@ def reach(memory: Memory, ended_ms: int, mode: str) -> Sequence[SlotReach]:
         and row.mode == mode
         and row.week_end_ms <= ended_ms
     ]
-    newest = sorted(ended, key=lambda row: (-row.week_end_ms, row.id))[:MOST_ENDED]
+    newest = sorted(ended, key=lambda row: (-row.week_end_ms, row.id))[:MAX_ENDED]
     sums: dict[str, tuple[int, int]] = {row.id: (0, 0) for row in newest}
     for (booking_id, _), (impressions, clicks) in memory.delivery_days.items():
         if booking_id in sums:
             before = sums[booking_id]
             sums[booking_id] = before[0] + impressions, before[1] + clicks
     return reach_of((row.slot_id, row.weeks, *sums[row.id]) for row in newest)
+
+
+def line_of(view: BookingView, now_ms: int) -> BookingLine:
+    """A booking as a line of a file."""
+    row = view.booking
+    paid = moment(row.paid_ms), row.paid_cents, row.refunded_cents
+    return BookingLine(
+        row.created_ms,
+        row.id,
+        row.status_at(now_ms),
+        row.slot_name,
+        view.campaign_name,
+        view.sponsor_name,
+        _cells(moment(row.week_start_ms), moment(row.week_end_ms), row.amount_cents),
+        row.currency,
+        _cells(row.mode, moment(row.created_ms), *paid),
+        row.issue,
+        _cells("yes" if row.demo else "no", moment(row.period_start_ms)),
+        None if row.paid_cents is None else row.money_currency,
+        view.impressions,
+        view.clicks,
+    )
+
+
+def _cells(*values: str | int | None) -> str:
+    """Cells without texts, as the store writes them."""
+    return ",".join("" if value is None else str(value) for value in values)

@@ -10,6 +10,7 @@ from actors.bookings.invoices import Invoice
 from actors.bookings.records import (
     OPEN,
     Booking,
+    BookingLine,
     BookingStatus,
     BookingView,
     Campaign,
@@ -281,6 +282,11 @@ class MemorySponsorship(MemoryStore):
         rest = [row for row in rows if before is None or (row.created_ms, row.id) < before]
         listed = sorted(rest, key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
         return [booking_view(self._memory, row) for row in listed]
+
+    async def booking_lines(
+        self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int
+    ) -> Sequence[BookingLine]:
+        return [reports.line_of(view, now_ms) for view in await self.filtered_bookings(wanted, now_ms, before, limit)]
 
     def _matches(self, row: Booking, wanted: BookingFilter, now_ms: int) -> bool:
         sponsor, text = self._memory.sponsors.get(row.tenant_id), wanted.text

@@ -5,7 +5,7 @@ and its writes, so Trio runs it atomically and in isolation. In `before` and `af
 store slow, make it fail, or lose its result.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -22,7 +22,7 @@ from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.shared.code_mails import CodeMailCount
-from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
+from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Steps, Tenant, finished
 from actors.webhooks.messages import Delivery, Webhook
 
 S = TypeVar("S")
@@ -116,12 +116,12 @@ class Memory:
         return decided
 
     async def decide_once(
-        self, batch_id: BatchId, read: Callable[[], S], decide: Callable[[S], D], write: Callable[[D], None]
+        self, batch_id: BatchId, read: Callable[[], S], decide: Callable[[S], D | Steps[D]], write: Callable[[D], None]
     ) -> D:
         """Read, decide and write, once per batch id, as `storage.rows.journal` does over Postgres."""
 
         def work() -> D:
-            decision = decide(read())
+            decision = decided(decide(read()))
             write(decision)
             return decision
 
@@ -134,6 +134,11 @@ class Memory:
         for topic in topics:
             for listener in self.listeners:
                 listener(topic)
+
+
+def decided(work: D | Steps[D]) -> D:
+    """A decision, or that of all its steps."""
+    return finished(work) if isinstance(work, Generator) else work
 
 
 class MemoryStore:

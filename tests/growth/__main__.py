@@ -7,8 +7,18 @@ from pathlib import Path
 
 import trio
 
-from tests.growth.filling import LARGE, Size
-from tests.growth.measuring import FILES, costs_of_changes, costs_of_reads, filled, report, tell, waits_during
+from tests.growth.filling import LARGE, MOST, Size
+from tests.growth.measuring import (
+    MOST_STEP_MS,
+    costs_of_changes,
+    costs_of_reads,
+    during,
+    files,
+    filled,
+    report,
+    rows_of_export,
+    tell,
+)
 
 
 async def measure(place: Path, size: Size, seed: int, only: str) -> int:
@@ -17,16 +27,16 @@ async def measure(place: Path, size: Size, seed: int, only: str) -> int:
         if only:
             return over
         over += report("Changes", await costs_of_changes(small, large, size))
-        idle, _, _ = await waits_during(large, None)
-        tell(f"\nFiles: another request waits {_p99(idle):.1f} ms (p99) without one")
-        for file in FILES:
-            waits, lines, seconds = await waits_during(large, f"/api/v1/admin/{file}?format=csv")
-            tell(f"{file}: {lines:,} lines in {seconds:.1f} s; another request waits {_p99(waits):.1f} ms (p99)")
+        idle = await during(large, None)
+        tell(f"\nFiles beside {idle}")
+        for person, target in files(large.services.clock.now_ms()):
+            made = await during(large, target, person)
+            is_over = made.step_ms > MOST_STEP_MS
+            over += is_over
+            tell(f"{'OVER' if is_over else '    '} {target.partition('?')[0]}: {made}")
+        rows, seconds = await rows_of_export(large, MOST)
+        tell(f"\nExport of an account: {rows:,} rows in {seconds:.1f} s, {seconds / rows * 1e6:.0f} us a row")
         return over
-
-
-def _p99(waits: list[float]) -> float:
-    return waits[len(waits) * 99 // 100]
 
 
 def main() -> int:

@@ -1,15 +1,17 @@
 """What each read and each change costs on a large service, beside a small one of which each list has a page."""
 
+import gc
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlencode
 
 import trio
 
-from actors.clock import SystemClock
+from actors.clock import DAY_MS, SystemClock
 from service.http.asgi import Message
 from storage.connection.pool import PoolLimits, open_database
 from storage.connection.target import Target
@@ -18,7 +20,7 @@ from storage.schema import migrate
 from tests.api.asgi import Response
 from tests.growth.bounds import excess
 from tests.growth.changes import CHANGES, People
-from tests.growth.filling import ADMIN, FILL_SECONDS, SMALL, Size, fill, key_of
+from tests.growth.filling import ADMIN, FILL_SECONDS, MOST, SMALL, Size, fill, key_of
 from tests.growth.node import BASE_URL, Node, Statistics, open_node
 from tests.growth.reads import Read, names_of, reads
 
@@ -98,6 +100,17 @@ FILES = ("sponsorships/bookings", "sponsorships/campaigns", "sponsorships/audit"
 """The lists of administrators that are as long as the service is large. As files they are measured by their lines."""
 
 
+MOST_STEP_MS = 0.6
+"""How much CPU 99 of 100 steps take at most while a file is made."""
+
+
+def files(now_ms: int) -> Iterator[tuple[int, str]]:
+    """Who gets which long file: all lists of administrators, and the deliveries of a year of the largest sponsor."""
+    yield from ((ADMIN, f"/api/v1/admin/{file}?format=csv") for file in FILES)
+    days = {"from": now_ms - 365 * DAY_MS, "to": now_ms}
+    yield MOST, f"/api/v1/sponsors/delivery?{urlencode({**days, 'format': 'csv'})}"
+
+
 def is_whole_list(read: Read) -> bool:
     return read.target in [f"/api/v1/admin/{file}?format=csv" for file in FILES]
 
@@ -144,37 +157,84 @@ class Stream:
             self.ended.set()
 
 
-async def waits_during(node: Node, target: str | None, seconds: float = 10.0) -> tuple[list[float], int, float]:
-    """How long another request waits while a file is sent, or, without one, for some seconds: in milliseconds, in order; the
-    lines of the file, and its seconds."""
+class Steps(trio.abc.Instrument):
+    """The CPU milliseconds of each step of a task. While one runs, all others wait; on a busy machine, they wait longer."""
+
+    def __init__(self) -> None:
+        self.found: list[float] = []
+        self._started = time.thread_time()
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self._started = time.thread_time()
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.found.append((time.thread_time() - self._started) * 1e3)
+
+
+@dataclass(frozen=True, slots=True)
+class During:
+    """What another request met while a file was sent: the 99th percentiles of its milliseconds and of the CPU of a step; the
+    lines of the file, and the seconds and the CPU seconds that it took."""
+
+    wait_ms: float
+    step_ms: float
+    lines: int
+    seconds: float
+    cpu_seconds: float
+
+    def __str__(self) -> str:
+        took = (
+            f"{self.lines:,} lines in {self.seconds:.1f} s, {self.cpu_seconds:.1f} s of CPU" if self.lines else "none"
+        )
+        return f"{took}; another request waits {self.wait_ms:.1f} ms (p99), a step takes {self.step_ms:.2f} ms of CPU (p99)"
+
+
+async def during(node: Node, target: str | None, person: int = ADMIN, seconds: float = 10.0) -> During:
+    """Ask again and again while a file is sent to a person, or, without one, for some seconds."""
     waits: list[float] = []
-    stream, started, took = Stream(), time.perf_counter(), 0.0
+    stream, steps, started, cpu = Stream(), Steps(), time.perf_counter(), time.process_time()
 
     async def others() -> None:
         while not stream.ended.is_set():
             waits.append((await timed(lambda: node.ask("GET", "/api/v1/sponsors/placements")))[0])
             await trio.sleep(0.005)
 
+    trio.lowlevel.add_instrument(steps)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(others)
         if target is None:
             await trio.sleep(seconds)
             stream.ended.set()
         else:
-            await node.client.app(scope_of(target), _never, stream.send)
-        took = time.perf_counter() - started
-    return sorted(waits), stream.lines, took
+            await node.client.app(scope_of(target, person), _never, stream.send)
+    took = time.perf_counter() - started, time.process_time() - cpu
+    trio.lowlevel.remove_instrument(steps)
+    return During(_p99(waits), _p99(steps.found), stream.lines, *took)
+
+
+def _p99(found: list[float]) -> float:
+    return sorted(found)[len(found) * 99 // 100]
+
+
+async def rows_of_export(node: Node, person: int) -> tuple[int, float]:
+    """The rows of the export of an account, and the seconds that all pages take."""
+    rows, cursor, started = 0, "", time.perf_counter()
+    while cursor is not None:
+        page = (await node.ask("GET", f"/api/v1/account/export?{urlencode({'cursor': cursor})}", person)).json
+        rows += sum(map(len, page["tables"].values()))
+        cursor = page["cursor"]
+    return rows, time.perf_counter() - started
 
 
 async def _never() -> Message:
     await trio.sleep_forever()
 
 
-def scope_of(target: str) -> Message:
+def scope_of(target: str, person: int) -> Message:
     path, _, query = target.partition("?")
     headers = [
         (b"host", BASE_URL.removeprefix("https://").encode()),
-        (b"authorization", f"Bearer {key_of(ADMIN)}".encode()),
+        (b"authorization", f"Bearer {key_of(person)}".encode()),
     ]
     return {
         "type": "http",
@@ -202,6 +262,9 @@ async def filled(place: Path, size: Size, seed: int) -> AsyncIterator[tuple[Node
             await _database(postgres.endpoint, name, each, seed) for name, each in (("small", SMALL), ("large", size))
         ]
         async with open_node(urls[0], place / "small") as small, open_node(urls[1], place / "large") as large:
+            # As a node does, so that no collection holds all other tasks up.
+            gc.collect()
+            gc.freeze()
             yield small, large
 
 

@@ -26,8 +26,15 @@ insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, scopes, nam
 select 'key_scoped_' || n, sha256(('scoped ' || n)::bytea), 'cs_scoped_' || n, 'scoped', 'ten_' || n % :accounts + 1,
     now_ms - n, '{sponsor:read}', 'Key ' || n, case when n % 3 = 0 then now_ms - n end
 from generate_series(1, :accounts) as n, clock;
+-- Sponsor 2 has revoked many keys that its first one granted.
+insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, scopes, name, revoked_ms, granter_id)
+select 'key_ended_' || n, sha256(('ended ' || n)::bytea), 'cs_scoped_' || n, 'scoped', 'ten_2', now_ms - 86400000 - n * 1000,
+    '{sponsor:read}', 'Key ' || n, now_ms - n * 1000, 'key_2'
+from generate_series(1, :accounts / 5) as n, clock;
+insert into key_usage_days (tenant_id, key_id, day, used)
+select 'ten_2', 'key_ended_' || n, today - n % 90, 1 from generate_series(1, :accounts / 5) as n, clock;
 insert into claims (token_hash, key_id, created_ms) select sha256(id::bytea), id, created_ms from api_keys where kind = 'anon';
-insert into key_uses (key_id, used_ms) select id, created_ms from api_keys where kind = 'user';
+insert into key_uses (key_id, used_ms) select id, created_ms from api_keys where kind = 'user' or id like 'key_ended_%';
 insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms, revoked_ms)
 select 'ses_' || n, sha256(('session ' || n)::bytea), 'person' || n % :accounts + 1 || '@example.com', 'A browser',
     now_ms - n, now_ms - n, now_ms + 86400000 + n, case when n % 7 = 6 then now_ms - n end
@@ -151,6 +158,10 @@ insert into audit (id, created_ms, actor_type, actor_id, actor_email, action, ta
 select 'aud_' || step || n, now_ms - n * 200000::bigint % 60000000000, 'key', 'key_' || owner, 'person' || owner || '@example.com',
     'booking.' || step, 'booking', id, '', '{}'
 from sales cross join (values ('reserved'), ('paid')) as steps (step), clock where step = 'reserved' or status in ('paid', 'refunded');
+insert into audit (id, created_ms, actor_type, actor_id, actor_email, action, target_type, target_id, request_id, changes)
+select 'aud_e' || n, now_ms - n * 1000, 'key', 'key_2', case when n % 10 > 0 then 'person2@example.com' end, 'key.revoked', 'key',
+    'key_ended_' || n, '', '{}'
+from generate_series(1, :accounts / 5) as n, clock;
 insert into webhooks (id, tenant_id, url, host, events, created_ms, status)
 select 'whk_' || n, 'ten_' || case when n < 4 then 2 else n end, 'https://example.com/' || n, 'example.com', '{booking.paid}', now_ms, 'enabled'
 from (select 1 as n union all select 2 union all select 3 union all select generate_series(5, :accounts, 5)) as made, clock;

@@ -6,7 +6,7 @@ The tests send a second request in the same packet. A rejected request closes th
 from typing import NamedTuple
 
 from service.http.request_body import LONGEST_CHUNK_LINE, LONGEST_EXTRAS
-from service.http.request_head import LONGEST_HEAD, LONGEST_LINE, MOST_FIELDS
+from service.http.request_head import LONGEST_HEAD, LONGEST_LINE, MAX_FIELDS
 
 FOLLOWING = b"GET /following HTTP/1.1\r\nHost: example.com\r\n\r\n"
 
@@ -195,7 +195,7 @@ HEADS = [
     Case("a head of 16 KiB and one byte", get(b"X: " + b"a" * (LONGEST_HEAD - 41)), 431),
     Case("a field without an end", get()[:-2] + b"X: " + b"a" * 2 * LONGEST_HEAD, 431),
     Case("fields without an end", get()[:-2] + b"X: a\r\n" * 4_000, 431),
-    Case("65 fields", get(*(b"X: a" for _ in range(MOST_FIELDS))), 431),
+    Case("65 fields", get(*(b"X: a" for _ in range(MAX_FIELDS))), 431),
     # Other protocols.
     Case("the hello of TLS", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(64), 400),
     Case("binary", bytes(range(256)), 400),
@@ -274,7 +274,7 @@ TAKEN = [
     Case("a wish for a web socket", get(b"Connection: Upgrade", b"Upgrade: websocket"), 200),
     Case("a request line of 8 KiB", get(line=b"GET /" + b"a" * (LONGEST_LINE - 14) + b" HTTP/1.1"), 200),
     Case("a head of 16 KiB", get(b"X: " + b"a" * (LONGEST_HEAD - 42)), 200),
-    Case("64 fields", get(*(b"X: a" for _ in range(MOST_FIELDS - 1))), 200),
+    Case("64 fields", get(*(b"X: a" for _ in range(MAX_FIELDS - 1))), 200),
     Case("HTTP/1.0 that stays", get(b"Connection: Keep-Alive", line=b"GET / HTTP/1.0", host=b""), 200),
 ]
 """Odd but valid requests: both they and the request after them are answered."""

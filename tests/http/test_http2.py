@@ -10,18 +10,20 @@ import pytest
 import trio
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes
+from hpack import Encoder, NeverIndexedHeaderTuple
 from trio.testing import wait_all_tasks_blocked
 
-from service.http.asgi import Receive, Scope, Send
-from service.http.frames import CONTINUATION, HEADERS, LONGEST_FRAME, RST_STREAM
+from service.http.asgi import Message, Receive, Scope, Send
+from service.http.frames import CONTINUATION, DATA, END_STREAM, HEADERS, LONGEST_FRAME, RST_STREAM
 from service.http.http2 import EAGER_STREAMS, FIRST_STREAMS
 from service.http.http2_output import HELD, LARGE_BODIES, REQUEST_BODIES, SMALL, STREAMS
 from tests.api.world import open_world
 from tests.http.http2_client import Http2Client, head
 from tests.http.memory_server import LIMITS, Recorder, open_memory_server
-from tests.http.test_frames import SETTINGS, WINDOW_UPDATE, frame
+from tests.http.test_frames import PRIORITY, SETTINGS, WINDOW_UPDATE, frame
 
 LARGE = 500_000
+END_HEADERS = 0x4
 
 
 class Fresh:
@@ -280,6 +282,102 @@ async def test_what_breaks_the_protocol_ends_the_connection_with_a_goaway(
         await wait_all_tasks_blocked()
         assert server.serving == 0
     assert caplog.records == []
+
+
+def _post(stream: int, fields: list[tuple[bytes, bytes]], *frames: bytes, flags: int = END_HEADERS) -> bytes:
+    """A request, and what follows its head."""
+    return frame(HEADERS, _block(*head("/", "POST"), *fields), flags=flags, stream=stream) + b"".join(frames)
+
+
+def _block(*fields: tuple[bytes, bytes]) -> bytes:
+    """A header block that changes no table, so that the client's own encoder goes on."""
+    return Encoder().encode([NeverIndexedHeaderTuple(*field) for field in fields], huffman=False)
+
+
+def _data(content: bytes, flags: int = END_STREAM) -> bytes:
+    return frame(DATA, content, flags=flags, stream=3)
+
+
+def _trailers(name: bytes, flags: int = END_HEADERS | END_STREAM) -> bytes:
+    return frame(HEADERS, _block((name, b"5")), flags=flags, stream=3)
+
+
+LENGTH = [(b"content-length", b"5")]
+MALFORMED = {
+    "a body that is too long": _post(3, LENGTH, _data(b"abcdef")),
+    "a body that becomes too long": _post(3, LENGTH, _data(b"abc", 0), _data(b"def", 0)),
+    "a body that is too short": _post(3, LENGTH, _data(b"abc")),
+    "a body that ends empty": _post(3, LENGTH, _data(b"")),
+    "a body after a length of 0": _post(3, [(b"content-length", b"0")], _data(b"abc")),
+    "a body that trailers cut short": _post(3, LENGTH, _data(b"abc", 0), _trailers(b"x")),
+    "a length in trailers": _post(3, [], _data(b"abc", 0), _trailers(b"content-length", END_HEADERS)),
+    "a length that is no number": _post(3, [(b"content-length", b"5, 5")], _data(b"abcde")),
+    "two lengths": _post(3, [*LENGTH, (b"content-length", b"6")], _data(b"abcde")),
+    "a length and no body": _post(3, LENGTH, flags=END_HEADERS | END_STREAM),
+    "the status of a response": frame(HEADERS, b"\x08\x03100", flags=END_HEADERS | END_STREAM, stream=3),
+    "a head that is only a status": frame(HEADERS, b"\x08\x03100", flags=END_HEADERS, stream=3),
+    "no pseudo-header fields": frame(HEADERS, b"\0\x01a\x01b", flags=END_HEADERS | END_STREAM, stream=3),
+    "a capital": _post(3, [(b"X-Name", b"a")], _data(b"")),
+    "a header field of connections": _post(3, [(b"connection", b"close")], _data(b"")),
+    "a pseudo-header field after others": _post(3, [(b"x", b"a"), (b":path", b"/")], _data(b"")),
+    "trailers that do not end the request": _post(3, [], _data(b"abc", 0), _trailers(b"x", END_HEADERS)),
+    "trailers twice": _post(3, [], 2 * _trailers(b"x", END_HEADERS)),
+    "trailers with a pseudo-header field": _post(3, [], _data(b"abc", 0), _trailers(b":path")),
+}
+
+
+@pytest.mark.parametrize("reads", [True, False], ids=["read", "not read"])
+@pytest.mark.parametrize("frames", MALFORMED.values(), ids=MALFORMED)
+async def test_a_malformed_request_ends_its_stream_and_no_other(
+    frames: bytes, reads: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """RFC 9113, section 8.1.1: a stream error, before which the server may answer."""
+    going, recorder = trio.Event(), Recorder()
+
+    async def nothing() -> Message:
+        await trio.sleep(0.1)  # the body arrives meanwhile
+        return {"type": "http.request", "body": b"unread", "more_body": False}
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/other":
+            await going.wait()
+        await recorder(scope, receive if reads else nothing, send)
+
+    async with open_memory_server(app) as server:
+        client = await server.connect_http2()
+        other = await client.request("/other")
+        client.connection.get_next_available_stream_id()
+        # The client's h2 has to know the stream.
+        client.connection.send_headers(3, [NeverIndexedHeaderTuple(*field) for field in head()])
+        client.connection.data_to_send()
+        await client.send(frames)
+        await client.until_answered(3)
+        if 3 not in client.statuses:
+            assert client.resets[3] == ErrorCodes.PROTOCOL_ERROR
+        else:
+            assert client.statuses[3] == 400
+        going.set()
+        await client.until_answered(other)
+        later = await client.request("/later")
+        await client.until_answered(later)
+        assert (client.statuses[other], client.statuses[later]) == (200, 200)
+        assert client.last_stream is None
+    if reads:
+        assert recorder.bodies == [b"", b""], "the application has seen the other requests alone"
+    assert caplog.records == []
+
+
+async def test_priorities_are_ignored_also_those_that_depend_on_themselves() -> None:
+    """RFC 9113, section 5.3.2."""
+    on_itself = struct.pack(">IB", 1, 15)
+    async with open_memory_server(Recorder()) as server:
+        client = await server.connect_http2()
+        client.connection.send_headers(1, head(), end_stream=True)
+        client.connection.data_to_send()
+        await client.send(frame(PRIORITY, on_itself, stream=1))
+        await client.send(frame(HEADERS, on_itself + _block(*head()), flags=0x20 | END_HEADERS | END_STREAM, stream=1))
+        await client.until_answered(1)
+    assert client.statuses == {1: 200}
 
 
 async def test_the_stop_ends_idle_connections_at_once_and_others_with_their_responses() -> None:

@@ -14,11 +14,15 @@ import trio
 from actors.kernel.supervision import running
 from actors.mail.actor import MailSender
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
+from service.cli.doctor import check_mail
+from service.config.loading import load
+from service.config.model import Config
 from service.outside.smtp import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
 from tests.mail import servers
 from tests.mail.outgoing import BASE_MS, CODE, WRITER, Outgoing
 from tests.mail.samples import FACTS, message, samples
 from tests.mail.servers import Doorman, Dropping, Hanging, HangingFarewell, Mailbox
+from tests.slow import repeats
 
 PASSWORD = "p:a/s@s"
 USER_AND_PASSWORD = "ann%40shop:p%3Aa%2Fs%40s"
@@ -26,6 +30,10 @@ USER_AND_PASSWORD = "ann%40shop:p%3Aa%2Fs%40s"
 
 def mail(recipient: str = "anna@example.com") -> Mail:
     return WRITER.write(QueuedMessage("let_1", recipient, "claim_code", b"nonce", BASE_MS, BASE_MS + 600_000, BASE_MS))
+
+
+def configured(url: str, seconds: float = 5.0) -> Config:
+    return load(None, {"CATALOG__MAIL__SMTP_URL": url, "CATALOG__MAIL__TIMEOUT_SECONDS": str(seconds)})
 
 
 def to(server: servers.SmtpServer, before: str = "smtp://", after: str = "", seconds: float = 5.0) -> SmtpTransport:
@@ -285,6 +293,40 @@ async def test_smtps_is_encrypted_from_the_start_and_verified(
             await to(server, before="smtps://").send(mail())
         await SmtpTransport(f"smtps://127.0.0.1:{server.port}", tls=trusting).send(mail())
     assert len(server.taken.envelopes) == 1
+
+
+@pytest.mark.parametrize("encrypted", [False, pytest.param(True, marks=repeats("the other scheme; this waits 0.6 s"))])
+async def test_a_scheme_that_does_not_fit_the_port_is_named(
+    encrypted: bool, serving: ssl.SSLContext, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a mail, and by `doctor`."""
+    scheme, words = ("smtp", "speaks TLS from the start: write smtps:// in mail.smtp_url")
+    if not encrypted:
+        scheme, words = "smtps", "does not speak TLS from the start: write smtp:// in mail.smtp_url"
+    with servers.SmtpServer(Mailbox(), tls=serving if encrypted else None) as server:
+        transport = to(server, f"{scheme}://", seconds=0.8)
+        with pytest.raises(MailFailed, match=words):
+            await transport.send(mail())
+        [problem] = await check_mail(configured(f"{scheme}://{transport.server}", seconds=0.8))
+    assert words in problem
+    assert capsys.readouterr().out == ""
+
+
+async def test_doctor_says_that_the_mail_server_is_ready(capsys: pytest.CaptureFixture[str]) -> None:
+    with servers.SmtpServer(Mailbox()) as server:
+        assert await check_mail(configured(f"smtp://127.0.0.1:{server.port}")) == []
+    assert capsys.readouterr().out == f"ok: the mail server 127.0.0.1:{server.port} is ready for mail\n"
+    assert server.taken.envelopes == []
+    [problem] = await check_mail(configured(f"smtp://127.0.0.1:{server.port}"))
+    assert "Connection refused" in problem
+
+
+async def test_a_check_logs_in_and_sends_nothing() -> None:
+    with servers.SmtpServer(Mailbox(), authenticator=Doorman(), auth_require_tls=False) as server:
+        await to(server, f"smtp://{USER_AND_PASSWORD}@", "?starttls=never").check("no-reply@catalog.example")
+        with pytest.raises(MailFailed, match="535 the server refused the login"):
+            await to(server, "smtp://ann:hunter2@", "?starttls=never").check("no-reply@catalog.example")
+    assert server.taken.envelopes == []
 
 
 async def test_a_password_goes_over_an_encrypted_connection(serving: ssl.SSLContext, trusting: ssl.SSLContext) -> None:

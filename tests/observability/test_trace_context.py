@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.kernel.mailbox import TraceContext
-from service.observability.tracing import MOST_BYTES, caller_of, parsed
+from service.observability.tracing import MAX_BYTES, caller_of, parsed
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 GOOD = f"00-{TRACE}-{SPAN}-01".encode()
@@ -48,7 +48,7 @@ def test_a_valid_header_names_trace_span_and_sampling(value: bytes, sampled: boo
         f"00-{TRACE}-{SPAN}-1".encode(),
         f"00-{TRACE}-{SPAN}-0\xb2".encode("latin-1"),
         f"00-{TRACE[:-1]}\u0661-{SPAN}-01".encode(),
-        b"cc" + GOOD[2:] + b"-" + b"x" * MOST_BYTES,
+        b"cc" + GOOD[2:] + b"-" + b"x" * MAX_BYTES,
     ],
 )
 def test_a_malformed_header_is_ignored(value: bytes) -> None:

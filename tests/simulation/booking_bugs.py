@@ -157,6 +157,12 @@ def holds_one_too_many(right: Any, unit: UnitOfWork, tenant_id: str) -> Any:
     return right(unit, tenant_id) - 1
 
 
+@BUGS.function(UnitOfWork, "_mailbox_of")
+def limits_by_account(unit: UnitOfWork, tenant_id: str) -> frozenset[str]:
+    """Holds and reviews are counted by account, so that tags of one address multiply them."""
+    return frozenset({tenant_id})
+
+
 def _as_it_was(unit: UnitOfWork, message: Any) -> Answer:
     """Expire every hold that the sweeper listed, whatever has happened to its booking since."""
     booking = unit.booking(message.booking_id)
@@ -300,6 +306,16 @@ class NumbersGivenUp(MemoryLedger):
             last = self._memory.invoice_numbers
             last.update({series: number + 1 for series, number in last.items()})
             raise
+
+
+@BUGS.around(unit_of_work, "documents")
+def excess_not_credited(right: Any, before: Booking | None, after: Booking, *arguments: Any) -> Any:
+    """What a refund and a dispute that cross take beyond the payment has no document."""
+    most = [
+        each and replace(each, refunded_cents=min(each.refunded_cents, each.paid_cents or 0))
+        for each in (before, after)
+    ]
+    return right(*most, *arguments)
 
 
 @BUGS.function(unit_of_work, "documents")

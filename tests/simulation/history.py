@@ -13,6 +13,7 @@ import trio
 
 from actors.bookings.records import Content
 from actors.events.messages import Event
+from actors.kernel.mailbox import request_id
 from actors.values import ActorFailed, OutboxMessage, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tier
 from tests.simulation.rules import ORIGINS
 
@@ -35,7 +36,7 @@ class Nothing:
 
 @dataclass(slots=True, eq=False)
 class Operation:
-    """One intent or request. `about` is its content, `result` its answer."""
+    """One intent or request. `about` is its content, `result` its answer, `who` the request of an intent, or the client."""
 
     kind: str
     node: str
@@ -243,7 +244,7 @@ class History:
 
     async def intent(self, node: str, kind: str, about: Any, ask: Callable[[], Awaitable[T]]) -> T:
         """Run `ask` and record its outcome."""
-        operation = Operation(kind, node, about, self.tick(), trio.current_time())
+        operation = Operation(kind, node, about, self.tick(), trio.current_time(), who=request_id.get())
         self.of(kind).append(operation)
         return await self._record(operation, ask)
 

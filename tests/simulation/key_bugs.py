@@ -28,6 +28,7 @@ from actors.quota.state import Decision as QuotaDecision
 from actors.quota.store import Decide as QuotaDecide
 from actors.values import AuditRecord, BatchId, Tenant
 from tests.doubles.quota import MemoryQuota
+from tests.doubles.tables import decided
 from tests.simulation.faults import Link, LinkedKeys
 from tests.simulation.planting import AnswersFirst, Bugs, ReadsOutside, ignoring_faults, replaced, swapped
 from tests.simulation.rules import Scene
@@ -85,7 +86,7 @@ class AuditApart(LinkedKeys):
         audits: list[AuditRecord] = []
 
         def without_audit(snapshot: Snapshot) -> KeyDecision:
-            decision = decide(snapshot)
+            decision = decided(decide(snapshot))
             audits[:], decision.audits = decision.audits, []
             return decision
 
@@ -186,6 +187,12 @@ class AttemptsPerNode(KeyActor):
 def merge_loses_counts(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
     """A claimed key's usage is not added to its account."""
     return target
+
+
+@BUGS.function(key_issuing, "may_revoke", Scene.PEOPLE)
+def anybody_revokes_any_key(revoke: Any, key: Any) -> bool:
+    """An owner revokes keys of others, as only administrators may."""
+    return True
 
 
 @BUGS.around(key_issuing, "refused_grant", Scene.PEOPLE)

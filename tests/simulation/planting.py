@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import trio
 
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
-from tests.doubles.tables import MemoryStore
+from tests.doubles.tables import MemoryStore, decided
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.node import Parts
 from tests.simulation.rules import Scene
@@ -145,9 +145,9 @@ class AnswersFirst(MemoryStore):
                 await ignoring_faults(store.transact(batch_id, locks, decide, *now_ms))
 
         link.node.server.start_soon(later)
-        decided = decide(store._snapshot(locks, *now_ms))
+        decision = decided(decide(store._snapshot(locks, *now_ms)))
         await trio.lowlevel.checkpoint()
-        return decided
+        return decision
 
 
 async def ignoring_faults(commit: Awaitable[object]) -> None:

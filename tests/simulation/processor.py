@@ -119,8 +119,8 @@ class Payment:
 
     @property
     def back_cents(self) -> int:
-        """What documents credit: refunds and losses, up to what was paid."""
-        return min(self.event.amount_cents, sum(self.back) + self.lost_cents)
+        """What documents credit: refunds and losses, also those beyond what was paid."""
+        return sum(self.back) + self.lost_cents
 
     @property
     def frozen(self) -> bool:

@@ -13,7 +13,7 @@ import trio
 from actors.clock import SECOND_MS
 from actors.kernel.actor import Actor
 from actors.values import AuditRecord, BatchId, OutboxMessage
-from tests.doubles.tables import Memory, MemoryStore
+from tests.doubles.tables import Memory, MemoryStore, decided
 from tests.simulation.faults import Link
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Register:
         messages = self._messages[batch_id.owner, batch_id.seq]
 
         def on(snapshot: Any) -> Any:
-            decision: Decision = decide(snapshot)
+            decision: Decision = decided(decide(snapshot))
             self._decided = _Decided(messages, now_ms, tuple(decision.answers))
             return decision
 

@@ -7,7 +7,7 @@ from actors.keys import state as key_state
 from actors.keys.messages import EditKey, RotateKey
 from actors.keys.unit_of_work import KeyTree
 from actors.quota.actor import QuotaAccountant
-from actors.values import Refused, Tenant
+from actors.values import Refused, Steps, Tenant
 from tests.doubles.keys import MemoryKeys
 from tests.simulation.planting import Bugs, replaced
 
@@ -38,9 +38,9 @@ def rotated_twice(right: Any, unit: Any, rotate: RotateKey) -> Any:
 
 
 @BUGS.around(_BATCH, "_rotate")
-def rotated_without_end(right: Any, unit: Any, rotate: RotateKey) -> Any:
+def rotated_without_end(right: Any, unit: Any, rotate: RotateKey) -> Steps[Any]:
     """A rotated key does not end."""
-    answer = right(unit, rotate)
+    answer = yield from right(unit, rotate)
     if not isinstance(answer, Refused):
         unit._save_key(replace(unit._key(rotate.key_id), expires_ms=None, revoked_ms=None))
     return answer

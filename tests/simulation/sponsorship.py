@@ -19,7 +19,7 @@ from actors.keys.messages import ByKey, KeySaved, Membership
 from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization
 from service.api.authentication import Caller
-from service.api.operations import admin_sponsorship, bookings, scoped_keys, sponsors
+from service.api.operations import admin_accounts, admin_sponsorship, bookings, scoped_keys, sponsors
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
 from tests.simulation.processor import DisputeUpdated, PaymentSucceeded, ProcessorEvent, RefundUpdated
 from tests.simulation.sides import Counted, NodeSide
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-OPERATIONS = {row.name: row for row in (*sponsors.ROWS, *bookings.ROWS, *admin_sponsorship.ROWS, *scoped_keys.ROWS)}
+TABLES = (sponsors, bookings, admin_sponsorship, admin_accounts, scoped_keys)
+OPERATIONS = {row.name: row for table in TABLES for row in table.ROWS}
 CLI = Agent("cli", "sim")
 WEBSITE = "https://tools.example.com/"
 
@@ -296,14 +297,15 @@ class Sponsorship(NodeSide):
             ),
         )
 
-    async def revoke_key(self, text: str, key_id: str) -> KeySaved | Refused:
+    async def revoke_key(self, text: str, key_id: str, *, anybodys: bool = False) -> KeySaved | Refused:
+        """Revoke a scoped key of the caller's account, or as an administrator any key."""
         key_actor = self.node.key_actor
         answer = await self._as(
             text,
-            "revokeScopedKey",
+            "revokeKey" if anybodys else "revokeScopedKey",
             "revoke",
             lambda caller: key_id,
-            lambda caller: key_actor.revoke(key_id, caller.agent, owner=caller.owner),
+            lambda caller: key_actor.revoke(key_id, caller.agent, owner=None if anybodys else caller.owner),
         )
         if isinstance(answer, KeySaved):
             self.node.key_cache.forget(answer.changed)

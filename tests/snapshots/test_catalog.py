@@ -195,3 +195,20 @@ def test_of_many_categories_those_with_most_entries_are_listed() -> None:
     listed = json.loads(categories_body(one, other))["data"]
     assert len(listed) == 1_000
     assert sum(each["useCases"] == 2 for each in listed) == 600
+
+
+def test_a_category_is_found_however_its_letters_are_composed() -> None:
+    snapshot = categorized({"a": (1, "Zürich")})
+    for name in ("Zürich", "zu\u0308rich", "ＺÜRICH"):
+        assert snapshot.lists[Kind.BOTS].categories.named(name) == "Zürich", name
+
+
+def test_a_list_knows_what_changed_since_an_earlier_one() -> None:
+    before = snapshot_of(bot("a"), bot("b"), bot("c"))
+    after = snapshot_of(bot("a"), bot("b", job="Another."), bot("d", addedAt=5), previous=before)
+    old, new = before.lists[Kind.BOTS], after.lists[Kind.BOTS]
+    saved, gone = new.changes_since(old)
+    assert saved == [bot("b", job="Another."), bot("d", addedAt=5)]
+    assert gone == {"c"}
+    assert new.changes_since(new) == ([], set())
+    assert old.entries(["c", "unknown", "a"]) == [bot("c"), bot("a")]

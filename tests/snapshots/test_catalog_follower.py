@@ -140,5 +140,7 @@ async def test_many_new_entries_are_found_by_their_titles_first_and_soon_by_all_
     await world.store.replace(of_bots(*(bot(slug, name="Fence", who="Owner of roses") for slug in "abcde")))
     async with world.running():
         assert [len(catalog._index.search(Kind.BOTS, q, 9).slugs) for q in ("fence", "roses")] == [5, 0]
+        await catalog.related(Kind.BOTS, "a", 1)
         await trio.sleep(0.1)
         assert [len((await catalog.search(Kind.BOTS, q, 9))[0].documents) for q in ("fence", "roses")] == [5, 5]
+        assert not catalog._related, "it may be another entry now"

@@ -193,8 +193,8 @@ def test_equal_ranks_are_newest_first_then_by_slug() -> None:
 def test_the_newest_of_many_equal_ranks_are_found_wherever_the_index_keeps_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(search_query, "PAGE", 4)
-    monkeypatch.setattr(search_query, "NEXT_PAGE", 5)
+    monkeypatch.setattr(search_query, "PAGE", 1)
+    monkeypatch.setattr(search_query, "TIMES", 2)
     index = SearchIndex()
     entries = [bot(f"a{number:02}", name="Fence", addedAt=5 if number % 2 else 4) for number in range(40)]
     index.apply(Kind.BOTS, entries, ())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.snapshots.search_terms import MOST_SIDES, MOST_UNWANTED, MOST_WORDS, Asked, Side, asked, loosened
+from service.snapshots.search_terms import MAX_SIDES, MAX_UNWANTED, MAX_WORDS, Asked, Side, asked, loosened
 
 SYNONYMS = {"bill": [("invoice",), ("money", "owed")]}
 
@@ -68,9 +68,9 @@ def test_a_compound_is_taken_apart_when_not_all_words_are_needed() -> None:
 @given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from('-" or&/客')), max_size=200))
 def test_any_text_asks_for_a_bounded_number_of_terms(q: str) -> None:
     found = read(q)
-    assert len(found.sides) <= MOST_SIDES
+    assert len(found.sides) <= MAX_SIDES
     for side in found.sides:
         assert side.wanted or side.unwanted
-        assert len(side.wanted) <= 4 * MOST_WORDS
-        assert len(side.unwanted) <= MOST_UNWANTED
+        assert len(side.wanted) <= 4 * MAX_WORDS
+        assert len(side.unwanted) <= MAX_UNWANTED
         assert all(way.stems for term in (*side.wanted, *side.unwanted) for way in term.ways)

@@ -284,8 +284,16 @@ def report(ledger: Ledger, number: int, reported: Report) -> None:
         pytest.param([(LOST, None, 2), (WON, None, 3)], PAID, 0, 0, id="all, without an amount"),
         pytest.param([(LOST, PART, 2), (LOST, LEFT, 3)], REFUNDED, REST, 0, id="two parts are all"),
         pytest.param([(LOST, PART, 2), (LOST, LEFT, 3), (WON, PART, 4)], PAID, LEFT, 0, id="one of two comes back"),
-        pytest.param([(LOST, REST + 9, 2)], REFUNDED, REST, 9, id="more than was paid"),
-        pytest.param([("refund", 200, 0), (LOST, REST, 2)], REFUNDED, REST, 200, id="more than a refund has left"),
+        pytest.param([(LOST, REST + 9, 2)], REFUNDED, REST + 9, 9, id="more than was paid"),
+        pytest.param(
+            [("refund", 200, 0), (LOST, REST, 2)], REFUNDED, REST + 200, 200, id="more than a refund has left"
+        ),
+        pytest.param(
+            [("refund", REST, 0), (LOST, REST, 2)], REFUNDED, 2 * REST, REST, id="a refund and a loss of all cross"
+        ),
+        pytest.param(
+            [("refund", REST, 0), (LOST, REST, 2), (WON, REST, 3)], REFUNDED, REST, 0, id="all, crossed and won"
+        ),
         pytest.param(
             [("refund", 200, 0), (LOST, REST, 2), (WON, REST, 3)], PAID, 200, 0, id="a refund stays after a win"
         ),

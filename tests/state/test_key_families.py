@@ -1,14 +1,15 @@
 """A key ends no later than the key that granted it, and never carries administration that nobody gave it."""
 
+import sys
 from copy import deepcopy
 from dataclasses import replace
 
 import pytest
 
-from actors.keys.messages import ByKey, EndKeys, KeySaved, KeysEnded, Message
-from actors.keys.state import LockSet, rows_to_lock
+from actors.keys.messages import ByKey, EditKey, EndKeys, KeySaved, KeysEnded, Message
+from actors.keys.state import Decision, LockSet, decide_in_steps, rows_to_lock
 from actors.keys.validity import ADMIN_SCOPES, held_scopes, is_live
-from actors.values import Code, Refused, Scope
+from actors.values import Code, Refused, Scope, Steps
 from tests.state.registry import ANN, BOB, HOUR, MINUTE, NOON, Registry
 from tests.state.test_key_renewals import rotate
 from tests.state.test_keys import codes
@@ -161,6 +162,49 @@ def test_all_keys_of_an_account_end_at_once_and_no_others(registry: Registry) ->
     assert {key.id for key in answer.keys} == {"k1", "k2", "k4", "k5"}
     assert live(registry) == {"k9"}
     assert registry.one(order) == KeysEnded(())
+
+
+# Accounts with thousands of keys.
+
+
+def calls_of_steps(steps: Steps[Decision]) -> list[int]:
+    """How many functions each step of a decision that refuses nothing calls."""
+    calls = [0]
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        calls[-1] += event in ("call", "c_call")
+
+    def decided() -> Steps[None]:
+        decision = yield from steps
+        assert codes(decision.answers) == [None]
+
+    sys.setprofile(count)
+    try:
+        for _ in decided():
+            calls.append(0)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize("kind", ["revoke", "end all", "shorten", "rename", "rotate"])
+def test_a_step_is_as_long_with_1_200_keys_as_with_300_that_one_key_granted(kind: str, registry: Registry) -> None:
+    messages: dict[str, Message] = {
+        "revoke": registry.revoke("1"),
+        "end all": EndKeys(ANN, registry.audit("keys.ended", ANN)),
+        "shorten": EditKey("k1", ANN, registry.audit("key.changed", "k1"), ByKey("k1"), True, None, True, NOON + HOUR),
+        "rename": EditKey("k1", ANN, registry.audit("key.changed", "k1"), ByKey("k1"), True, "Reader"),
+        "rotate": rotate(registry, "1", "fresh", by="1"),
+    }
+    message = messages[kind]
+    longest = []
+    for many in (300, 1_200):
+        for number in range(many):
+            key = replace(registry.keys["k3"], id=f"many{number}", hash=b"%d" % number, created_ms=0, granter_id="k1")
+            registry.keys[key.id] = key
+        calls = calls_of_steps(decide_in_steps(registry.snapshot([message]), [message], NOON, registry.rules))
+        longest.append(max(calls))
+    assert longest[1] < 1.1 * longest[0], longest
 
 
 # Administration.

@@ -147,11 +147,12 @@ def test_a_declined_part_that_is_made_after_all_counts_once(ordered: Ledger) -> 
 
 def test_a_dispute_lost_after_a_part_takes_the_rest(ordered: Ledger) -> None:
     ordered.act(ordered.settle("b1"))
-    ordered.act(ordered.dispute(PAYMENT, PaymentState.LOST))
+    rest = ordered.dispute(PAYMENT, PaymentState.LOST, amount_cents=PRICE - PART, currency="usd")
+    ordered.act(rest)
     assert state(ordered) == (REFUNDED, PRICE)
     assert written(ordered) == [(InvoiceKind.CREDIT_NOTE, PRICE - PART)]
     assert ordered.told()[-1][0] == "booking.dispute_lost"
-    ordered.act(ordered.dispute(PAYMENT, PaymentState.LOST))
+    ordered.act(rest)
     assert kept_nothing(ordered)
 
 

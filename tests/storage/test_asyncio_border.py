@@ -163,7 +163,7 @@ async def reason_at(port: int, *, ssl: str = "prefer") -> str:
     arguments = {"host": "127.0.0.1", "port": port, "user": "ann", "database": "catalog", "ssl": ssl}
     async with open_loop():
         with pytest.raises(StorageUnavailable) as failed:
-            await connect(arguments, 5.0, {}, application="test", place="there")
+            await connect([arguments], 5.0, {}, application="test", place="there")
     return str(failed.value)
 
 

@@ -1,10 +1,13 @@
 """The pool: every error is one of three, every wait is bounded, and an unknown outcome is reported as one."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 import trio
@@ -231,6 +234,59 @@ async def test_a_database_that_is_not_there_is_unavailable(tmp_path: Path) -> No
     async with open_database(Target(host=str(tmp_path), user="catalog", database="catalog"), SMALL) as database:
         with pytest.raises(StorageUnavailable):
             await database.ping()
+
+
+@pytest.mark.parametrize(
+    ("url", "attempts"),
+    [
+        ("postgresql://u@a/db", [{}]),
+        ("postgresql:///db?host=/run/a", [{}]),
+        ("postgresql://u@a,b/db", [("a", None, "primary"), ("b", None, "primary")]),
+        ("postgresql://u@a:1,[::1]:2/db", [("a", 1, "primary"), ("::1", 2, "primary")]),
+        ("postgresql://u@%2Frun%2Fpg,b:2/db", [("/run/pg", None, "primary"), ("b", 2, "primary")]),
+        ("postgresql:///db?host=a,b&port=1,2", [("a", 1, "primary"), ("b", 2, "primary")]),
+        ("postgresql://a,b/db?target_session_attrs=any", [("a", None, "any"), ("b", None, "any")]),
+        (
+            "postgresql://a,b/db?target_session_attrs=prefer-standby",
+            [("a", None, "standby"), ("b", None, "standby"), ("a", None, "any"), ("b", None, "any")],
+        ),
+        # The driver reads, or refuses, what is unusual.
+        ("postgresql://a:1,b:2/db?port=3", [{"target_session_attrs": "primary"}]),
+        ("postgresql://a,,b/db", [{"target_session_attrs": "primary"}]),
+        ("postgresql://a:x,b/db", [{"target_session_attrs": "primary"}]),
+    ],
+)
+def test_each_host_of_a_url_is_an_attempt_of_its_own(url: str, attempts: list[Any]) -> None:
+    made = [{name: value for name, value in each.items() if name != "dsn"} for each in Target(url).attempts()]
+    if isinstance(attempts[0], dict):
+        assert made == attempts
+    else:
+        assert [(each["host"], each.get("port"), each["target_session_attrs"]) for each in made] == attempts
+
+
+@repeats("each host of a url is an attempt of its own")
+async def test_a_host_that_swallows_packets_leaves_time_for_the_next(database_target: Target) -> None:
+    if database_target.host is None:
+        pytest.skip("the test knows the socket of the embedded Postgres")
+    place, user = quote(database_target.host, safe=""), database_target.user
+    limits = replace(SMALL, connect_seconds=1.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        dead = f"127.0.0.1:{silent.getsockname()[1]}"
+        port = database_target.port or 5432
+        for hosts, seconds in (
+            (f"{dead},{place}:{port}", 0.5),
+            (f"{place}:{port},{dead}", 0.0),
+            (f"{dead},{dead}", 1.0),
+        ):
+            began = trio.current_time()
+            url = f"postgresql://{user}@{hosts}/{database_target.database}"
+            async with open_database(Target(url), limits) as database:
+                if place in hosts:
+                    await database.ping()
+                else:
+                    with pytest.raises(StorageUnavailable, match="does not answer within 1 s"):
+                        await database.ping()
+            assert seconds <= trio.current_time() - began < seconds + 0.5
 
 
 async def test_a_read_only_database_does_not_answer_a_ping(database: Database) -> None:

@@ -1,6 +1,6 @@
 """All stores, over Postgres and in memory: each contract test runs over both."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -29,6 +29,7 @@ from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postgres.webhooks import PostgresWebhooks
+from tests.conftest import Server, template
 from tests.doubles.accounts import MemoryAccounts
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.events import MemoryEvents
@@ -40,7 +41,7 @@ from tests.doubles.sessions import MemorySessions
 from tests.doubles.sponsorship import MemorySponsorship
 from tests.doubles.tables import Memory
 from tests.doubles.webhooks import MemoryWebhooks
-from tests.stores.distributed import CITUS_URL, distributed, distributed_events, on_citus
+from tests.stores.distributed import CITUS_URL, distributed, distributed_events, on_citus, settings_of
 
 M = TypeVar("M")
 P = TypeVar("P")
@@ -123,15 +124,25 @@ async def stores(where: Target | None) -> AsyncIterator[Stores]:
 @pytest.fixture(params=["memory", "postgres", "sharded", *(["citus"] if CITUS_URL else [])])
 def event_place(request: pytest.FixtureRequest) -> tuple[str, Target | None]:
     """The kind of event store: in addition to the usual two, one over sharded tables."""
-    own = request.param in ("postgres", "sharded")
-    return request.param, request.getfixturevalue("database_target") if own else None
+    own = {"postgres": "database_target", "sharded": "divided"}.get(request.param)
+    return request.param, None if own is None else request.getfixturevalue(own)
+
+
+@pytest.fixture(scope="session")
+def divided_template(postgres_server: Server) -> str:
+    """The name of a distributed database of four logical shards, which is copied for each test."""
+    name = f"{template()}_divided"
+    postgres_server.run(f"create database {name} template {template()} {postgres_server.copying}")
+    trio.run(distributed, postgres_server.named(name))
+    postgres_server.prepare(name)
+    return name
 
 
 @pytest.fixture
-def divided(database_target: Target) -> Target:
+def divided(postgres_server: Server, divided_template: str) -> Iterator[Target]:
     """A fresh distributed database of four logical shards."""
-    trio.run(distributed, database_target)
-    return database_target
+    with postgres_server.fresh(divided_template, *settings_of(4)) as target:
+        yield target
 
 
 @pytest.fixture
@@ -144,7 +155,5 @@ async def event_stores(event_place: tuple[str, Target | None]) -> AsyncIterator[
             return
         if target is None:
             target = await stack.enter_async_context(on_citus())
-        elif kind == "sharded":
-            await distributed(target)
         database = await stack.enter_async_context(open_database(target))
         yield stores_over(database) if kind == "postgres" else await stores_over_workers(database)

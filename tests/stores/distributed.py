@@ -43,13 +43,19 @@ def address_of(target: Target) -> tuple[str, int]:
     return asked.get("host") or parts.hostname or "localhost", parts.port or int(asked.get("port", 5432))
 
 
+def settings_of(shards: int) -> tuple[str, ...]:
+    """The settings of a database with the stand-in."""
+    return "search_path = public, citus_stand_in", f"citus.shard_count = {shards}"
+
+
 async def stand_in(target: Target, shards: int = 4) -> None:
     """Prepare the database for this number of logical shards."""
 
     async def work(connection: Connection) -> None:
         name = await connection.fetchval("select quote_ident(current_database())")
         await connection.execute(STAND_IN)
-        await connection.execute(f"alter database {name} set citus.shard_count = {shards}")
+        for setting in settings_of(shards):
+            await connection.execute(f"alter database {name} set {setting}")
         await connection.executemany(
             "insert into citus_stand_in.pg_dist_node values ($1, 'primary', $2, $3)",
             [(worker, *address_of(target)) for worker in (1, 2)],

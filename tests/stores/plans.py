@@ -1,11 +1,13 @@
 """How many rows a statement reads, by the plan that Postgres makes for its values and by the one for any values."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from storage.connection.pool import Connection, Database
+from actors.values import Account
+from storage.connection.pool import Connection, Database, Row
+from storage.postgres.export import export
 
 
 async def most_rows(database: Database, statements: Mapping[str, tuple[str, list[Any]]]) -> dict[str, int]:
@@ -28,6 +30,32 @@ async def most_rows(database: Database, statements: Mapping[str, tuple[str, list
         return found
 
     return await database.transact(read)
+
+
+class Recorder:
+    """A database that remembers the statements that read it, with their values, by a name."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.name = ""
+        self.found: dict[str, tuple[str, list[Any]]] = {}
+
+    async def fetch(self, statement: str, *values: Any) -> Sequence[Row]:
+        self.found[f"{self.name}, {len(self.found)}"] = statement, list(values)
+        return await self._database.fetch(statement, *values)
+
+
+async def most_rows_of_exports(
+    database: Database, account: Account, tables: Sequence[str], limit: int
+) -> dict[str, int]:
+    """The same of all statements for three pages of each table, which has more than ten."""
+    recorder = Recorder(database)
+    for recorder.name in tables:
+        every = await export(database, account, recorder.name, "", 10 * limit)
+        assert len(every) == 10 * limit, f"{recorder.name} has {len(every)} rows"
+        for after in ("", every[limit].place, every[-1].place):
+            await export(recorder, account, recorder.name, after, limit)  # type: ignore[arg-type]
+    return await most_rows(database, recorder.found)
 
 
 def _literal(value: Any) -> str:

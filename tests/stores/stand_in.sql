@@ -115,5 +115,3 @@ create function move_shards(from_group int, to_group int) returns void language 
     lock table citus_stand_in.pg_dist_placement in exclusive mode;
     update citus_stand_in.pg_dist_placement set groupid = to_group where groupid = from_group
 $$;
-
-do $$ begin execute format('alter database %I set search_path = public, citus_stand_in', current_database()); end $$;

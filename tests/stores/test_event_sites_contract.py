@@ -8,7 +8,7 @@ import pytest
 
 from actors.bookings.records import BookingStatus
 from actors.events.messages import Kind, Row, SiteDelivered
-from actors.events.sites import MOST_SITES, SiteStore
+from actors.events.sites import MAX_SITES, SiteStore
 from actors.values import Contended
 from service.seed.demo import demo_data
 from storage.connection.pool import open_database
@@ -72,7 +72,7 @@ async def sums_match(tally: Tally) -> bool:
 
 
 async def test_a_batch_is_counted_by_website_with_its_keys(tally: Tally, sites: SiteStore) -> None:
-    await sites.admit(HOSTS, MOST_SITES)
+    await sites.admit(HOSTS, MAX_SITES)
     numbers = await sites.sites()
     one, two = numbers[HOSTS[0]], numbers[HOSTS[1]]
     some = [at(1, one), at(2, one), at(3, two), at(4, 0), at(5, two, kind=Kind.CLICK), at(6, two, 2)]
@@ -87,7 +87,7 @@ async def test_a_batch_is_counted_by_website_with_its_keys(tally: Tally, sites: 
 
 
 async def test_duplicates_count_for_no_website_whoever_sends_them(tally: Tally, sites: SiteStore) -> None:
-    await sites.admit(HOSTS, MOST_SITES)
+    await sites.admit(HOSTS, MAX_SITES)
     one, two = (await sites.sites()).values()
     await tally.record(DAY, sorted([at(1, one), at(2, one)]))
     # Some keys are known, so the store takes its careful way, and stays on it for a while.
@@ -159,7 +159,7 @@ async def test_what_websites_have_delivered_is_told_by_booking_and_for_days_with
         booking(1, status=BookingStatus.PAID),
         booking(2, demo=True, week_start_ms=week(2)),
     )
-    await sites.admit(HOSTS, MOST_SITES)
+    await sites.admit(HOSTS, MAX_SITES)
     one, two = (await sites.sites()).values()
     await tally.record(DAY, sorted([at(1, one), at(2, two), at(3, two), at(4, 0, 2)]))
     await tally.record(DAY + 1, sorted([at(1, one, kind=Kind.CLICK), at(5, two)]))
@@ -193,11 +193,11 @@ async def test_many_nodes_at_once_give_no_more_places_than_there_are(database_ta
         async def admit(number: int) -> None:
             for _ in range(20):
                 try:
-                    await stores[number % 2].admit([f"s{number}-{n}.example.com" for n in range(20)], MOST_SITES)
+                    await stores[number % 2].admit([f"s{number}-{n}.example.com" for n in range(20)], MAX_SITES)
                     return
                 except Contended:
                     pass
             raise AssertionError("always contended")
 
         await together(*(partial(admit, number) for number in range(20)))
-        assert len(await stores[0].sites()) == MOST_SITES
+        assert len(await stores[0].sites()) == MAX_SITES

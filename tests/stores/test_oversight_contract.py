@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.accounts.store import AccountFilter, AccountLine
-from actors.bookings.records import Booking, BookingStatus, CampaignStatus, Content, Mode
+from actors.bookings.records import Booking, BookingStatus, BookingView, CampaignStatus, Content, Mode
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import TOPIC, Before, BookingFilter, MonthRevenue
 from actors.events.messages import NEVER, Window
@@ -18,7 +18,11 @@ from actors.keys.state import KeyRules, decide, rows_to_lock
 from actors.keys.state import LockSet as KeysWanted
 from actors.keys.state import Snapshot as KeysSnapshot
 from actors.shared.credentials import Kind
+from actors.times import DAY_MS
 from actors.values import Account, AuditRecord, OutboxMessage, Refused, Tenant, Tier
+from service.api.operations.admin_exports import BOOKING, booking_line, cells_of
+from service.api.operations.responses import newest_first
+from service.api.spreadsheets import Cell, csv_of
 from tests.stores.books import NOW, Books, audit, booking, campaign, reserve, slot, sponsor, week
 from tests.stores.conftest import Stores
 
@@ -107,6 +111,88 @@ class Desk:
 @pytest.fixture
 def desk(stores: Stores) -> Desk:
     return Desk(stores)
+
+
+# Files.
+
+
+async def test_a_line_of_a_file_has_the_cells_of_its_booking(desk: Desk) -> None:
+    """Postgres writes most cells of a line. Here they are made of the records, as for the other files."""
+    paid: dict[str, Any] = {"status": BookingStatus.PAID, "paid_ms": NOW + 999, "paid_cents": 0}
+    lost: dict[str, Any] = {"disputed": True, "payment_issue": "dispute_lost"}
+    await desk.accounts(*map(account, (1, *ODD)))
+    await desk.books.lay_out(
+        slot(),
+        campaign(),
+        booking(1, hold_ms=NOW),
+        booking(2, hold_ms=NOW + 1, currency="jpy"),
+        booking(3, status=BookingStatus.CHECKOUT, hold_ms=NOW - 1, mode=Mode.LIVE),
+        booking(4, **paid, **lost, payment_id="pay_1", paid_currency="eur"),
+        booking(5, **paid, payment_id="pay_2", weeks=52, payment_issue='=a"b,c'),
+        booking(
+            6, status=BookingStatus.REFUNDED, week_start_ms=week(0), created_ms=week(0) + 3 * DAY_MS - 1, demo=True
+        ),
+        *(booking(n, n, slot_name=name, status=BookingStatus.CANCELLED) for n, name in ODD.items()),
+        *(campaign(n, n, name=name) for n, name in ODD.items()),
+        *(sponsor(n, name=name) for n, name in ODD.items()),
+        weeks=False,
+    )
+    await desk.books.deliver("bok_2", 20_000, 3, 1)
+    await desk.books.deliver("bok_2", 20_001, 4, 0)
+    reads = desk.stores.sponsorship
+    for wanted in (BookingFilter(), BookingFilter(slot_id="left-1", trouble=False)):
+        lines = await reads.booking_lines(wanted, NOW, None, 50)
+        views = await reads.filtered_bookings(wanted, NOW, None, 50)
+        assert "".join(map(booking_line, lines)).encode() == csv_of(map(_cells_of, views))
+        after = await reads.booking_lines(wanted, NOW, newest_first(lines[2]), 2)
+        assert [line.id for line in after] == [line.id for line in lines[3:5]]
+
+
+TEXTS = ("=1+2", "e-mail", 'A "name", quoted', "a;-1", "two\nlines", "\tx", " -x", "Größe & Co ＝1", "'", "x,y")
+ODD = dict(enumerate(TEXTS, 7))
+
+
+def _cells_of(view: BookingView) -> Sequence[Cell]:
+    row = view.booking
+    return cells_of(
+        BOOKING,
+        row,
+        view,
+        status=row.status_at(NOW).value,
+        slot=row.slot_name,
+        campaign=view.campaign_name,
+        sponsor=view.sponsor_name,
+        paymentIssue=row.issue,
+        paidCurrency=None if row.paid_cents is None else row.money_currency,
+    )
+
+
+# Exports.
+
+
+async def test_an_export_has_the_records_of_the_owner_and_then_those_of_others_about_the_account(desk: Desk) -> None:
+    await desk.accounts(account(1), account(2))
+    await desk.books.lay_out(slot(), campaign(), campaign(2, 2), booking(1), booking(2, 2), weeks=False)
+    about = {
+        1: "left-1",
+        2: "key_ten_1",
+        3: "bok_1",
+        4: "cmp_1",
+        5: "ten_1",
+        6: "bok_2",
+        7: "key_ten_2",
+        8: "bok_1",
+        9: "cmp_1",
+    }
+    email = account(1).email
+    own = {1: email, 8: email, 9: None}
+    records = [audit(n, target_id=target, actor_email=own.get(n, "boss@example.com")) for n, target in about.items()]
+    await desk.books.keep(Decision(audits=records))
+    found, place = list[str](), ""
+    while page := await desk.stores.accounts.export(account(1), "audit", place, 2):
+        found += [each.row["id"] for each in page]
+        place = page[-1].place
+    assert found == [f"aud_{number}" for number in (1, 8, 4, 9, 5, 2, 3)]
 
 
 # Suspension.

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import Booking, BookingStatus, BookingView
-from actors.bookings.reports import Days
+from actors.bookings.reports import Days, days_of
 from actors.bookings.store import BookingFilter, BookingTotals, CurrencySpent, MonthRevenue, SponsorshipStore
-from actors.times import DAY_MS
+from actors.times import DAY_MS, WEEK_MS
 from actors.values import Account
 from storage.connection.pool import Database
 from tests.stores.books import NOW, Books, a_world, booking, week
@@ -81,14 +81,16 @@ async def test_totals_are_over_the_newest_bookings(books: Books, reads: Sponsors
 
 
 async def test_the_days_of_a_report_are_known_before_it_is_made(books: Books, reads: SponsorshipStore) -> None:
-    await books.lay_out(*(row for row, _ in LIVES), weeks=False)
+    # As bought on a Monday, or in the middle of the first week.
+    rows = [replace(row, created_ms=row.week_start_ms - index % 2 * WEEK_MS) for index, (row, _) in enumerate(LIVES)]
+    rows += [booking(11, week_start_ms=week(0), **PAID, created_ms=week(0) + 3 * DAY_MS + 1)]
+    await books.lay_out(*rows, weeks=False)
     first = week(0) // DAY_MS
     whole = Days(first - 400, first + 400)
     for days, today in ((Days(first, first + 6), first + 3), (whole, first + 400), (Days(first + 7, first + 9), first)):
         found = await reads.deliveries("ten_1", days, None, 100)
-        runs = [range(row.booking.week_start_ms // DAY_MS, row.booking.week_end_ms // DAY_MS) for row in found]
-        lasting = sum(day in days and day <= today for run in runs for day in run)
-        assert await reads.days_run("ten_1", days, today, 100) == (len(found), lasting)
+        bought = sum(len(list(days_of(row, today * DAY_MS, days))) for row in found)
+        assert await reads.days_run("ten_1", days, today, 100) == (len(found), bought)
     assert (await reads.days_run("ten_1", whole, first + 400, 3))[0] == 3
 
 
@@ -113,6 +115,7 @@ async def test_the_revenue_follows_each_change_of_a_booking(books: Books, reads:
         (open_, []),
         (paid, [("2026-01", 1, 5_000, 0)]),
         (replace(paid, refunded_cents=200), [("2026-01", 1, 5_000, 200)]),
+        (replace(paid, refunded_cents=9_000, excess_cents=4_000), [("2026-01", 1, 5_000, 9_000)]),
         (replace(paid, paid_ms=february, paid_cents=None), [("2026-02", 1, 5_000, 0)]),
     ):
         await books.lay_out(row, weeks=False)

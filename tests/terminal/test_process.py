@@ -49,12 +49,21 @@ def test_output_that_finds_no_room_is_one_line(program: str) -> None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-"])
 def test_streams_that_are_closed_change_no_exit_code(program: str, closed: str) -> None:
     done = shell(f"$PYTHON -m {program} --help {closed}; echo $? >&2; $PYTHON -m {program} no-such {closed}; exit $?")
     assert done.stderr.splitlines()[0] == "0"
     assert done.returncode == 2
     assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_output_that_is_closed_is_one_line(program: str) -> None:
+    name = program.rpartition(".")[2]
+    for command in ("--help", "--version"):
+        done = shell(f"$PYTHON -m {program} {command} <&- >&-")
+        assert (done.returncode, done.stderr) == (2, f"{name}: cannot write the output: it is closed\n")
+    assert shell(f"$PYTHON -m {program} --help >&- 2>&-").returncode == 2
 
 
 def test_a_file_that_is_opened_does_not_become_a_closed_standard_stream() -> None:

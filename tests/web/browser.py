@@ -1,5 +1,6 @@
-"""A browser without scripts: follows links and sends the forms of pages with their values."""
+"""A browser without scripts: follows links, sends the forms of pages with their values, and keeps cookies."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
@@ -18,6 +19,8 @@ class Browser:
     page: Seen = field(default_factory=lambda: Seen(""))
     html: str = ""
     status: int = 0
+    cookies: dict[str, str] = field(default_factory=dict)
+    _reload: Callable[[], Awaitable[Response]] | None = None
 
     @property
     def text(self) -> str:
@@ -26,7 +29,7 @@ class Browser:
     async def open(self, path: str) -> Seen:
         """Open an address and follow its redirects."""
         for _ in range(3):
-            response = await self.world.client.get(path, headers=self._headers())
+            response = await self._request("GET", path)
             if response.status != 303:
                 self._show(path, response)
                 return self.page
@@ -47,16 +50,40 @@ class Browser:
         assert typed.keys() <= form.fields.keys(), f"{typed.keys() - form.fields.keys()} cannot be typed there"
         body = urlencode({**form.fields, **typed, "do": button}).encode()
         path = form.action or self.at
-        headers = {**self._headers(), "content-type": FORM, "sec-fetch-site": "same-origin"}
-        response = await self.world.client.post(path, headers=headers, body=body)
+        response = await self._request("POST", path, body)
         if response.status == 303:
             return await self.open(response.header("location") or "")
         self._show(path, response)
         return self.page
 
+    async def restore(self) -> Seen:
+        """Show the tab again after it was unloaded: the request of its page is sent once more, with its form."""
+        assert self._reload is not None
+        response = await self._reload()
+        if response.status == 303:
+            return await self.open(response.header("location") or "")
+        self._show(self.at, response)
+        return self.page
+
+    async def _request(self, method: str, path: str, body: bytes = b"") -> Response:
+        async def sent() -> Response:
+            headers = self._headers()
+            if method == "POST":
+                headers |= {"content-type": FORM, "sec-fetch-site": "same-origin"}
+            response = await self.world.client.request(method, path, headers=headers, body=body)
+            for cookie in response.all("set-cookie"):
+                name, _, value = cookie.partition(";")[0].partition("=")
+                self.cookies[name] = value
+            return response
+
+        self._reload = sent
+        return await sent()
+
     def _headers(self) -> dict[str, str]:
+        session = {} if self.token is None else {"__Host-session": self.token}
+        cookies = "; ".join(f"{name}={value}" for name, value in (session | self.cookies).items() if value)
         accepted = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-        return accepted if self.token is None else {**accepted, "cookie": f"__Host-session={self.token}"}
+        return {**accepted, "cookie": cookies} if cookies else accepted
 
     def _show(self, path: str, response: Response) -> None:
         self.at, self.status, self.html = path, response.status, response.body.decode()

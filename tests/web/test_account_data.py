@@ -18,7 +18,7 @@ def ann(world: World) -> Visitor:
 
 async def ask(visitor: Visitor) -> str:
     """Ask for a code; returns it."""
-    sent = Seen.of(await visitor.send(PAGE, do="start"))
+    sent = await visitor.led(PAGE, do="start")
     assert "We sent a code to ann@example.com" in sent.text
     return await visitor.world.emailed_code(ANN)
 

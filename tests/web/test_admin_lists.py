@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from service.web.pages.admin.bookings import MAX_TROUBLE
-from service.web.pages.admin.review_queue import MOST_REQUESTS
+from service.web.pages.admin.review_queue import MAX_REQUESTS
 from service.web.pages.parts.notices import NOTICES
 from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, administrator, changes, sponsor
 from tests.api.world import World
@@ -51,6 +51,19 @@ async def test_an_account_is_suspended_with_a_reason_and_restored(world: World) 
     assert "The account is restored." in restored.text
     assert world.memory.accounts[EMAIL].suspended_ms is None
     assert changes(world) == [("session", "account.suspended"), ("session", "account.restored")]
+
+
+async def test_keys_of_an_account_are_revoked_one_by_one(world: World) -> None:
+    person = sponsor(world)
+    made = await person.post(f"{API}/keys", {"name": "Reader", "scopes": ["library:read"]})
+    visitor, path = boss(world), page_of(world)
+    page = await visitor.look(path)
+    assert sorted(page.values("key")) == sorted([world.id_of(person.key), made.json["id"]])
+    after = await visitor.led(path, do="revoke", key=made.json["id"])
+    assert "The key is revoked." in after.text
+    assert after.values("key") == [world.id_of(person.key)]
+    assert changes(world)[-1] == ("session", "key.revoked")
+    assert (await visitor.send(path, do="revoke", key="key_unknown")).status == 404
 
 
 async def test_the_page_of_an_administrator_offers_no_suspension(world: World) -> None:
@@ -262,11 +275,11 @@ async def test_a_request_for_a_refund_is_accepted_after_a_confirmation(world: Wo
 
 async def test_many_requests_for_refunds_are_shown_in_part_with_a_link_to_all(world: World) -> None:
     row = world.memory.bookings[await _asked(world)]
-    for number in range(MOST_REQUESTS):
+    for number in range(MAX_REQUESTS):
         world.memory.bookings[f"bok_{number}"] = replace(row, id=f"bok_{number}", payment_id=f"pay_{number}")
     visitor = boss(world)
     for path, at_once, words, link in (
-        ("/admin", MOST_REQUESTS, "See all 9 refund requests", "/admin/bookings?trouble=requested"),
+        ("/admin", MAX_REQUESTS, "See all 9 refund requests", "/admin/bookings?trouble=requested"),
         ("/admin/bookings", MAX_TROUBLE, "See all 9 that need attention", "/admin/bookings?trouble=true"),
     ):
         seen = await visitor.look(path)

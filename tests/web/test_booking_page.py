@@ -8,7 +8,7 @@ import pytest
 
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, HOUR_MS, day_of
-from service.web.pages.sponsor.booking import MOST_SITES
+from service.web.pages.sponsor.booking import MAX_SITES
 from tests.api.world import NOON_MS, World, open_world
 from tests.snapshots.rows import booking, hold, slot, week
 from tests.web.browser import Browser
@@ -56,14 +56,14 @@ async def test_a_running_booking_offers_its_figures_and_the_week_after_it(world:
 
 async def test_a_booking_lists_the_websites_that_showed_it_most_and_leads_to_all() -> None:
     async with open_world(EVENTS__COUNT_SITES="true") as world:
-        for number in range(MOST_SITES + 2):
+        for number in range(MAX_SITES + 2):
             world.memory.sites[f"site-{number:02}.example"] = number + 1, False
             world.memory.site_days["mine", day_of(NOON_MS) - 1, number + 1] = (100 - number, 1)
         person = await running(world)
-        assert person.text.count(".example ") == MOST_SITES
-        assert f"site-{MOST_SITES - 1:02}.example" in person.text
+        assert person.text.count(".example ") == MAX_SITES
+        assert f"site-{MAX_SITES - 1:02}.example" in person.text
         await person.open(f"{PATH}?sites=all")
-        assert person.text.count(".example ") == MOST_SITES + 2
+        assert person.text.count(".example ") == MAX_SITES + 2
         assert "Show all" not in person.text
 
 

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader
 import service.web.pages.parts.charts as charts
 from actors.clock import DAY_MS
 from actors.times import week_of
-from service.web.pages.parts.chart_words import MOST_DAYS, Counts, Day, Rate, label
+from service.web.pages.parts.chart_words import MAX_DAYS, Counts, Day, Rate, label
 from service.web.pages.parts.charts import (
     Chart,
     Drawing,
@@ -164,7 +164,7 @@ def test_every_measured_day_until_today_is_drawn_once_and_in_the_table(seed: int
         assert chart.words
         return
     if chart.head[0] == "Week":
-        assert known[-1][0] - known[0][0] >= MOST_DAYS
+        assert known[-1][0] - known[0][0] >= MAX_DAYS
         weeks = {week_of(at(index)): 0 for index, _ in known}
         for index, count in known:
             weeks[week_of(at(index))] += count
@@ -190,9 +190,9 @@ def monday_of(day: int) -> int:
 
 def test_a_long_plot_is_drawn_by_week() -> None:
     # 18 November 2026 is a Wednesday, and 19 January 2027 a Tuesday.
-    days = [100] * MOST_DAYS
+    days = [100] * MAX_DAYS
     assert plotted(days).head[0] == "Day"
-    chart = plotted([*days, 40], [*[1] * MOST_DAYS, 40])
+    chart = plotted([*days, 40], [*[1] * MAX_DAYS, 40])
     assert chart.title == "Times shown and click rate by week, 18 November 2026 to 19 January 2027"
     assert (chart.head[0], chart.bar_title) == ("Week", "Times shown a week")
     assert chart.rows[0] == ("18 to 19 Jan", "140", "41", "29.29 %")

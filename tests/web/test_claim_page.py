@@ -18,6 +18,13 @@ async def _send(world: World, do: str, **fields: str) -> Response:
     return await Visitor(world).post(FORM, urlencode({"do": do, **fields}).encode())
 
 
+async def _code_page(world: World, sent: Response) -> Response:
+    """The page that asks for the code, after the form for a mail."""
+    assert (sent.status, sent.header("location")) == (303, f"{FORM}?step=code")
+    cookie = (sent.header("set-cookie") or "").partition(";")[0]
+    return await world.client.get(f"{FORM}?step=code", headers={"Cookie": cookie, "Accept": "text/html"})
+
+
 def _step(response: Response) -> str:
     """The visible part of the page."""
     html = response.body.decode()
@@ -61,13 +68,15 @@ async def test_a_key_is_claimed_by_forms_alone(world: World) -> None:
     sent = await _send(
         world, "start", claimToken=f" https://catalog.test/claim#{minted.claim_token} ", email=f" {ANN} "
     )
-    assert (sent.status, _step(sent)) == (200, "complete")
-    assert sent.header("cache-control") == "no-store"
-    assert _values(sent)["claimToken"] == minted.claim_token
-    assert _values(sent)["email"] == ANN
+    shown = await _code_page(world, sent)
+    assert (shown.status, _step(shown)) == (200, "complete")
+    assert shown.header("cache-control") == "no-store"
+    assert _values(shown)["claimToken"] == minted.claim_token
+    assert _values(shown)["email"] == ANN
     code = await world.emailed_code(ANN)
     spaced = f" {code[:3]}\u200b-{code[3:]}"
     claimed = await _send(world, "complete", claimToken=minted.claim_token, email=ANN, code=spaced)
+    assert (claimed.header("set-cookie") or "").startswith("__Host-claim-form=; Path=/; Max-Age=0")
     assert (claimed.status, claimed.header("location")) == (303, f"{FORM}?notice=claimed")
     done = await Visitor(world).get(f"{FORM}?notice=claimed")
     assert _step(done) == "done"
@@ -99,11 +108,12 @@ async def test_who_has_a_code_enters_it_and_who_mistyped_goes_back(world: World)
 async def test_a_second_mail_that_is_refused_keeps_the_form_for_the_code_of_the_first(world: World) -> None:
     token = (await world.services.keys.mint()).claim_token
     sent = await _send(world, "start", claimToken=token, email=ANN)
-    assert "You can ask for another code in 1 minute." in parsed(sent.body.decode()).text
+    shown = await _code_page(world, sent)
+    assert "You can ask for another code in 1 minute." in parsed(shown.body.decode()).text
     refused = await _send(world, "again", claimToken=token, email=ANN)
     assert (refused.status, _step(refused), _values(refused)["claimToken"]) == (429, "complete", token)
     await world.pass_seconds(61)
-    assert _step(await _send(world, "again", claimToken=token, email=ANN)) == "complete"
+    assert _step(await _code_page(world, await _send(world, "again", claimToken=token, email=ANN))) == "complete"
     await world.settled()
     assert len(world.postbox.mails) == 2
 

@@ -75,7 +75,7 @@ async def test_the_form_of_a_booking_has_the_price_of_each_week_and_the_ads_that
     await person.press("start", **BRAND)
     await person.open(f"/sponsor/book?slotId=left-two&weekStart={THIS_WEEK}")
     for words in (
-        "16 to 29 Nov for $205.71, 12 days",
+        "18 to 29 Nov for $205.71, 12 days",
         "23 Nov to 6 Dec for $240",
         "$205.71 for 2 weeks, the first with 5 days left",
         "$240 for 2 weeks",
@@ -151,7 +151,8 @@ async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_f
         "$250",
         "Soon ($250 a week, coming soon)",
         "$1,000 for 4 weeks",
-        "$178.57 for the days left",
+        "18 to 22 Nov $178.57 for the days left",
+        "18 Nov to 13 Dec",
         "for 30 minutes",
     ):
         assert words in person.text

@@ -6,7 +6,7 @@ from typing import Any
 from actors.bookings.records import BookingStatus
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, day_of
 from service.api.operations.internal import MAX_PAST
-from service.web.pages.sponsor.overview import MOST_TASKS, Task, since_of, tasks_of
+from service.web.pages.sponsor.overview import MAX_TASKS, Task, since_of, tasks_of
 from tests.api.sponsors import CAMPAIGN, PROFILE
 from tests.api.world import NOON_MS, World
 from tests.snapshots.rows import booking, slot, week
@@ -119,7 +119,7 @@ async def stocked(world: World) -> Browser:
         *(booking(f"old-{number}", start=-2 - number, **made) for number in range(MAX_PAST)),
     ]
     world.sponsorship_store.keep(slot("left-1"), *rows)
-    world.memory.delivery_days["running", day_of(week(0))] = (1_000, 25)
+    world.memory.delivery_days["running", day_of(NOON_MS)] = (1_000, 25)
     world.memory.delivery_days["old-0", day_of(week(-2))] = (3_000, 15)
     await world.settled()
     return Browser(world, token)
@@ -131,7 +131,7 @@ async def test_what_runs_has_a_spark_and_the_rest_is_listed_in_the_order_of_its_
     running = person.html.partition("Running now")[2].partition("Coming up and past")[0]
     assert 'href="/sponsor/bookings/running"' in running
     assert '<svg class="spark"' in running
-    assert running.count("<rect") == 1 + 4, "a day with a count, two measured days without, and four days to come"
+    assert running.count("<rect") == 1 + 4, "the day of the booking with a count, and four days to come"
     assert "5 days left" in running
     listed = [link for link in person.page.links if link.startswith("/sponsor/bookings/")]
     past = [f"old-{number}" for number in range(MAX_PAST - 1)]
@@ -174,11 +174,11 @@ async def test_bookings_are_read_page_by_page(world: World) -> None:
 
 async def test_more_tasks_than_the_page_has_are_counted(world: World) -> None:
     person, campaign = await with_campaign(world)
-    for number in range(MOST_TASKS + 1):
+    for number in range(MAX_TASKS + 1):
         await person.open("/sponsor/campaigns/new")
         await person.press("create", **CAMPAIGN | {"name": f"Number {number}"})
         await person.press("withdraw")
     await person.open("/sponsor")
-    assert f"Waiting for you {MOST_TASKS + 1}" in person.text
+    assert f"Waiting for you {MAX_TASKS + 1}" in person.text
     assert "1 more thing waits under Bookings and Ads" in person.text
     assert person.page.links.count(campaign) == 0

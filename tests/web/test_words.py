@@ -151,6 +151,7 @@ def test_moments_past_the_calendar_are_its_last_second() -> None:
 def test_amounts_are_short_in_lists_and_whole_on_payments() -> None:
     assert [words.price(cents) for cents in (9_900, 1_786, 5, 125_000)] == ["$99", "$17.86", "$0.05", "$1,250"]
     assert words.price(9_900, "eur") == "EUR 99.00"
+    assert words.price(-1_786) == "-$17.86"
     assert words.money(76_700) == "USD 767.00"
 
 

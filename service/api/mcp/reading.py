@@ -12,16 +12,13 @@ from pydantic_core import from_json
 from actors.values import Code, Refused
 from service.api.duplicate_keys import repeated_key
 from service.api.messages import Request
-from service.api.validation import undecodable, unreadable
+from service.api.validation import undecodable, unreadable, whole_numbers
 from service.schemas import mcp as wire
 from service.schemas.problems import problems_of, text_of
 
 M = TypeVar("M", bound=BaseModel)
 
 CALL = "tools/call"
-
-EXACT_BELOW = 2**53
-"""A number with a fraction or an exponent is read exactly below this (RFC 8259, 6)."""
 
 _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 
@@ -81,6 +78,8 @@ def parsed(model: type[M], of: Read) -> M | Failed:
 def _message(body: bytes) -> wire.Message | Failed:
     try:
         value = from_json(body, allow_inf_nan=False)
+        if _has_fractions(value):
+            value = from_json(whole_numbers(body), allow_inf_nan=False)
     except ValueError:
         reason = unreadable(body)
         return Failed(wire.PARSE_ERROR, f"The body is not valid JSON{'' if reason is None else f': {reason}'}.")
@@ -106,10 +105,19 @@ def _message(body: bytes) -> wire.Message | Failed:
     return message
 
 
+def _has_fractions(value: Any) -> bool:
+    """Whether the id or an argument of a message is a number with a fraction or an exponent. JSON has one type of number, so
+    1.0 is 1. As a float, 2.0000000000000000001 would be 2."""
+    if not isinstance(value, dict):
+        return False
+    params = value.get("params")
+    arguments = params.get("arguments") if isinstance(params, dict) else None
+    numbers = [value.get("id"), *(arguments.values() if isinstance(arguments, dict) else ())]
+    return any(isinstance(number, float) for number in numbers)
+
+
 def _id(value: Any) -> wire.Id | None:
-    """The id of a message; None if it can be none. JSON has one type of number, so 1.0 is 1."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT_BELOW:
-        return int(value)
+    """The id of a message; None if it can be none."""
     return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 

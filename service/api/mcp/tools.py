@@ -169,9 +169,9 @@ def request_for(operation: Operation, arguments: Mapping[str, Any], request: Req
 
 
 def _text(value: Any) -> str | None:
-    """An argument as in a URL; None if it is absent or of another type. JSON has one type of number, so 10.0 is 10."""
+    """An argument as in a URL; None if it is absent or of another type."""
     if isinstance(value, str):
         return value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < NUMBERS_BELOW:
+    if isinstance(value, bool) or not isinstance(value, int) or not abs(value) < NUMBERS_BELOW:
         return None
-    return str(int(value)) if value == int(value) else None
+    return str(value)

@@ -1,5 +1,6 @@
 """Operations on the calling account: its usage and limits, and its full and scoped keys (specification, 5)."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
 
@@ -42,20 +43,14 @@ async def usage_by_key(services: Services, call: Call) -> Answer | Refused:
     query: UsageDaysQuery = call.query
     keys = await services.keys.live_keys(call.caller.owner)
     days = await services.quota.days_by_key(call.caller.owner, [key.id for key in keys], query.days)
-    items = [
-        KeyUsage(
-            id=key.id,
-            keyPrefix=key.prefix,
-            name=key.name,
-            used=sum(used for _, used in days.of(key.id)),
-            days=_used_days(days.of(key.id)),
-        )
-        for key in keys
-    ]
-    # Keys that ended since the list was read are still in it.
-    own = [sum(of_day) for of_day in zip(*([used for _, used in days.of(key.id)] for key in keys), strict=True)]
-    whole = days.of(None)
-    rest = [(day, used - of_keys) for (day, used), of_keys in zip(whole, own or [0] * len(whole), strict=True)]
+    items, of_keys = [], Counter[int]()
+    for key in keys:  # Those that ended since the list was read are still in it.
+        own = days.get(key.id, ())
+        of_keys.update(dict(own))
+        used = sum(used for _, used in own)
+        items.append(KeyUsage(id=key.id, keyPrefix=key.prefix, name=key.name, used=used, days=_used_days(own)))
+    whole = days.get(None, ())
+    rest = [(day, used - of_keys[day]) for day, used in whole]
     return Answer.of(UsageByKey(items=items, other=_used_days(rest), used=sum(used for _, used in whole)))
 
 
@@ -66,10 +61,10 @@ def _used_days(days: Iterable[tuple[int, int]]) -> list[UsageDay]:
 async def list_keys(services: Services, call: Call) -> Answer | Refused:
     keys = await services.keys.live_keys(call.caller.owner)
     used = await services.key_uses.last([key.id for key in keys])
-    return Answer.of(AccountKeys(items=[_account_key(key, used.get(key.id)) for key in keys]))
+    return Answer.of(AccountKeys(items=[account_key(key, used.get(key.id)) for key in keys]))
 
 
-def _account_key(key: Key, used_ms: int | None) -> AccountKey:
+def account_key(key: Key, used_ms: int | None) -> AccountKey:
     return filled(
         AccountKey,
         key,
@@ -116,7 +111,7 @@ async def edit_key(services: Services, call: Call) -> Answer | Refused:
     if isinstance(kept, Refused):
         return kept
     used = await services.key_uses.last([kept.id])
-    return Answer.of(_account_key(kept, used.get(kept.id)))
+    return Answer.of(account_key(kept, used.get(kept.id)))
 
 
 _reading = partial(account_operation, method="GET", tag="Account")

@@ -28,7 +28,7 @@ from service.schemas.internal import StoppedMails
 async def export_account(services: Services, call: Call) -> Answer | Refused:
     query: ExportQuery = call.query
     caller = call.caller
-    purpose = f"export {caller.owner}"
+    purpose = f"account {caller.owner}"  # not that of 1.1, which had other places
     place = None if query.cursor is None else services.cursors.decode(purpose, query.cursor)
     account = Account(caller.email, caller.owner, 0)
     found, rest = await services.accounts.export(account, None if place is None else (place[0], place[1]), query.limit)

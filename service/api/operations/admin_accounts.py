@@ -9,13 +9,16 @@ from actors.accounts.store import AccountDetails as Details
 from actors.accounts.store import AccountFilter, AccountLine
 from actors.keys.messages import SuspensionSet
 from actors.keys.suspension import unknown_account
+from actors.keys.validity import is_live
 from actors.values import Code, Refused, Tenant, Tier
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, Handler, admin_read, admin_write
-from service.api.operations.account import usage_of
+from service.api.operations.account import account_key, usage_of
 from service.api.operations.admin_exports import accounts_file
 from service.api.operations.responses import linked, with_id
+from service.api.operations.scoped_keys import revoke
+from service.schemas.account import AccountKeys
 from service.schemas.admin_accounts import (
     Account,
     AccountAnswer,
@@ -30,8 +33,11 @@ from service.schemas.admin_accounts import (
     RefundSum,
     SuspendBody,
 )
-from service.schemas.keys import AccountTier, TierOrder
+from service.schemas.keys import AccountTier, KeyRevoked, TierOrder
 from service.schemas.lists import DEFAULT_LIMIT
+
+KEYS = 100
+"""Keys of an account that its page shows at most: more than an account has with the default limits."""
 
 REFUNDS = 25
 """Refunds that one request orders at most. Each is a transaction, and all of them fit into the request's time."""
@@ -156,6 +162,14 @@ async def refund_all(services: Services, call: Call, found: Details) -> Answer |
     return Answer.of(AccountRefunds(ordered=numbers.total(), sums=sums, hasMore=len(waiting) > REFUNDS))
 
 
+async def list_keys(services: Services, call: Call) -> Answer | Refused:
+    """The newest keys of an account that work, for its page."""
+    keys, now_ms = await services.keys.live_keys(call.path_values["id"]), services.clock.now_ms()
+    shown = [key for key in keys if is_live(key, now_ms)][:KEYS]
+    used = await services.key_uses.last([key.id for key in shown])
+    return Answer.of(AccountKeys(items=[account_key(key, used.get(key.id)) for key in shown]))
+
+
 _writing = partial(admin_write, method="POST")
 
 ROWS = (
@@ -210,6 +224,18 @@ ROWS = (
         "their weeks. Repeating the request has no effect.",
         handler=restore,
         result=AccountAnswer,
+        codes=(Code.NOT_FOUND,),
+    ),
+    admin_write(
+        name="revokeKey",
+        method="DELETE",
+        path="/api/v1/admin/keys/{id}",
+        summary="Revoke any key",
+        description="Permanently revokes a key of any account, or one that nobody has claimed, with all keys that it granted "
+        "directly or through others. The key may be an administrator's, or that of this request. Repeating the request has "
+        "no effect.",
+        handler=partial(revoke, full=True, anybodys=True),
+        result=KeyRevoked,
         codes=(Code.NOT_FOUND,),
     ),
     _writing(

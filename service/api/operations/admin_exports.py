@@ -2,23 +2,22 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter, itemgetter
 from types import NoneType
 from typing import Any, TypeVar
 
 from actors.accounts.store import AccountFilter, AccountLine, AccountPosition
-from actors.bookings.records import BookingView, CampaignView, Slot, Sponsor
+from actors.bookings.records import BookingLine, CampaignView, Slot, Sponsor
 from actors.bookings.reports import day_text
-from actors.bookings.store import Before, MonthRevenue
+from actors.bookings.store import Before, BookingFilter, MonthRevenue
 from actors.clock import DAY_MS, SECOND_MS, day_of
 from actors.values import AuditRecord
 from service.api.context import Services
 from service.api.messages import Answer
-from service.api.operations.bookings import booking_position
 from service.api.operations.responses import newest_first
 from service.api.operations.sponsors import campaign_position
-from service.api.spreadsheets import Cell, Spreadsheet, csv_answer
+from service.api.spreadsheets import Cell, LinesSheet, Spreadsheet, csv_answer, written
 from service.schemas.rows import source_of
 from service.schemas.sponsors import Profile
 
@@ -69,24 +68,18 @@ BOOKING = (
 )
 
 
-async def bookings_file(services: Services, fetch: Fetch[BookingView]) -> Answer:
-    now_ms = services.clock.now_ms()
+async def bookings_file(services: Services, wanted: BookingFilter) -> Answer:
+    fetch = partial(services.sponsorship.booking_lines, wanted, services.clock.now_ms())
+    file = LinesSheet(BOOKING, fetch, newest_first, booking_line, services.config.http.answer_seconds)
+    return await file.answer("bookings.csv")
 
-    def cells(view: BookingView) -> Sequence[Cell]:
-        booking = view.booking
-        return cells_of(
-            BOOKING,
-            booking,
-            view,
-            status=booking.status_at(now_ms).value,
-            slot=booking.slot_name,
-            campaign=view.campaign_name,
-            sponsor=view.sponsor_name,
-            paymentIssue=booking.issue,
-            paidCurrency=None if booking.paid_cents is None else booking.money_currency,
-        )
 
-    return await _file(services, "bookings.csv", BOOKING, fetch, booking_position, cells)
+def booking_line(line: BookingLine) -> str:
+    """A line of the file, in the order of `BOOKING`."""
+    _, booking_id, status, slot, campaign, sponsor, weeks, currency, paid, issue, demo, paid_in, views, clicks = line
+    names = f"{written(slot)},{written(campaign)},{written(sponsor)}"
+    money = f"{weeks},{written(currency)},{paid},{written(issue)}"
+    return f"{booking_id},{status},{names},{money},{views},{clicks},{demo},{written(paid_in)}\r\n"
 
 
 CAMPAIGN = (

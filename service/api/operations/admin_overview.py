@@ -24,7 +24,7 @@ from service.schemas.admin_overview import (
 )
 from service.schemas.audit import Audit, AuditPage, AuditQuery
 from service.schemas.lists import SponsorshipQuery
-from service.schemas.reports import MAX_SITE_DAYS as MOST_DAYS
+from service.schemas.reports import MAX_SITE_DAYS as MAX_DAYS
 from service.schemas.reports import USUAL_SITE_DAYS as USUAL_DAYS
 from service.schemas.reports import PeriodQuery, SiteCounts, SiteList
 
@@ -90,8 +90,8 @@ async def list_sites(services: Services, call: Call) -> Answer | Refused:
     asked = call.query.model_dump()
     last = day_of(services.clock.now_ms()) if asked["to"] is None else asked["to"]
     first = max(last - USUAL_DAYS + 1, 0) if asked["from"] is None else asked["from"]
-    if not 0 <= last - first < MOST_DAYS:
-        problem = Problem("from", "period", f"must be at most {MOST_DAYS} days before `to`, and not after it")
+    if not 0 <= last - first < MAX_DAYS:
+        problem = Problem("from", "period", f"must be at most {MAX_DAYS} days before `to`, and not after it")
         return Refused(Code.INVALID_REQUEST, "The query is not valid", problems=(problem,))
     items = [SiteCounts.of(each) for each in await services.sites.store.between(first, last)]
     counting = services.config.events.count_sites
@@ -151,7 +151,7 @@ SITES = (
         path="/api/v1/admin/sponsorships/sites",
         summary="List sites and what they deliver",
         description="Returns the impressions and clicks of each website in a period of at most "
-        f"{MOST_DAYS} UTC days, samples excepted. Events are counted by website only while the setting "
+        f"{MAX_DAYS} UTC days, samples excepted. Events are counted by website only while the setting "
         "`events.count_sites` is on. `other` is what came from websites without a place of their own, and from relays.",
         handler=list_sites,
         result=SiteList,

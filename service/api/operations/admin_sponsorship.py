@@ -63,13 +63,13 @@ async def list_sponsors(services: Services, call: Call) -> Answer | Refused:
 async def list_bookings(services: Services, call: Call) -> Answer | Refused:
     query: BookingsQuery = call.query
     wanted = query.wanted()
+    if query.format == "csv":
+        return await files.bookings_file(services, wanted)
     if wanted == BookingFilter():
         name, fetch = "all bookings", partial(services.sponsorship.bookings, None)
     else:
         # A cursor is valid only for the same filter.
         name, fetch = f"bookings {wanted!r}", partial(_filtered, services, wanted)
-    if query.format == "csv":
-        return await files.bookings_file(services, fetch)
     render = partial(admin_booking_of, services)
     return await list_page(services, call, name, fetch, booking_position, render, BookingPage)
 

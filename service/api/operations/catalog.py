@@ -21,7 +21,7 @@ from service.snapshots.catalog_entries import Page, Position
 
 MAX_AGE_SECONDS = 60
 NO_ENTRIES = Page((), b"")
-MOST_RELATED = 4
+MAX_RELATED = 4
 """Entries that are named beside one, and shown on its page."""
 RELAXED = ("x-search-relaxed", "true")
 
@@ -117,7 +117,7 @@ async def _named(kind: Kind, services: Services, path_values: Mapping[str, str])
 async def _related(services: Services, kind: Kind, slug: str) -> Page:
     """None while too many searches wait, because the entry itself needs none."""
     try:
-        return await services.catalog.related(kind, slug, MOST_RELATED)
+        return await services.catalog.related(kind, slug, MAX_RELATED)
     except (Overloaded, trio.TooSlowError):
         return NO_ENTRIES
 

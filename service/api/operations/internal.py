@@ -20,6 +20,7 @@ from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
 from service.api.operations.account_data import stop_mails, view_stopping
+from service.api.operations.admin_accounts import list_keys
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.responses import with_id
@@ -28,6 +29,7 @@ from service.api.policy import Access, Budget
 from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
+from service.schemas.account import AccountKeys
 from service.schemas.catalog import BotPage, UseCasePage
 from service.schemas.internal import (
     BookingCount,
@@ -322,6 +324,7 @@ INTERNAL = (
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
+    _row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys, access=Access.REQUIRED, admin=True),
     _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),
     _row("endByLink", "ending/{token}", end_by_link, Ending, "POST"),

@@ -16,8 +16,8 @@ from service.api.operations.responses import newest_first, with_id
 from service.api.spreadsheets import Cell, Spreadsheet, csv_answer
 from service.schemas.bookings import Delivery, DeliveryDay
 from service.schemas.reports import (
-    MOST_DAYS,
-    MOST_ROWS,
+    MAX_DAYS,
+    MAX_ROWS,
     USUAL_DAYS,
     CampaignDelivered,
     DeliveryQuery,
@@ -76,11 +76,11 @@ def _days_asked(call: Call, now_ms: int) -> Days | Refused:
         problem = Problem("from", "period", "must not be after `to`")
         words = "The query is not valid: `from` must not be after `to`."
         return Refused(Code.INVALID_REQUEST, words, problems=(problem,))
-    if last - first >= MOST_DAYS:
+    if last - first >= MAX_DAYS:
         words = (
-            f"The query is not valid: a report has at most {MOST_DAYS} days. Choose a later `from` or an earlier `to`."
+            f"The query is not valid: a report has at most {MAX_DAYS} days. Choose a later `from` or an earlier `to`."
         )
-        problem = Problem("from", "period", f"must be less than {MOST_DAYS} days before `to`")
+        problem = Problem("from", "period", f"must be less than {MAX_DAYS} days before `to`")
         return Refused(Code.INVALID_REQUEST, words, problems=(problem,))
     return Days(first, last)
 
@@ -88,7 +88,7 @@ def _days_asked(call: Call, now_ms: int) -> Days | Refused:
 async def _report(services: Services, tenant_id: str, days: Days) -> Answer | Refused:
     """The report as JSON, or a refusal if it is too long for one response."""
     now_ms = services.clock.now_ms()
-    if max(await services.sponsorship.days_run(tenant_id, days, day_of(now_ms), MOST_ROWS + 1)) > MOST_ROWS:
+    if max(await services.sponsorship.days_run(tenant_id, days, day_of(now_ms), MAX_ROWS + 1)) > MAX_ROWS:
         return _too_long()
     found: list[BookingDelivered] = []
     rows: list[ReportRow] = []
@@ -98,7 +98,7 @@ async def _report(services: Services, tenant_id: str, days: Days) -> Answer | Re
         found += page
         cells = cells_of(page, now_ms, days)
         rows += (ReportRow.model_construct(None, **dict(zip(HEADER, each, strict=True))) for each in cells)
-        if len(rows) > MOST_ROWS or len(found) > MOST_ROWS:
+        if len(rows) > MAX_ROWS or len(found) > MAX_ROWS:
             return _too_long()
         if len(page) < READ_BOOKINGS:
             break
@@ -118,7 +118,7 @@ async def _report(services: Services, tenant_id: str, days: Days) -> Answer | Re
 
 
 def _too_long() -> Refused:
-    words = f"This report has more than {MOST_ROWS:,} rows. Choose fewer days, or download it as CSV."
+    words = f"This report has more than {MAX_ROWS:,} rows. Choose fewer days, or download it as CSV."
     return Refused(Code.INVALID_REQUEST, words)
 
 
@@ -187,7 +187,7 @@ async def read_delivery(services: Services, call: Call, booking_id: str) -> Answ
 
 
 def delivery_of(delivered: BookingDelivered, now_ms: int) -> Delivery:
-    """Every day of the run up to today, and other days with counts: events can be counted just after the run ends."""
+    """Every day that was bought up to today, and other days with counts: events can be counted just after the run ends."""
     items = [
         DeliveryDay(day=day.day * DAY_MS, impressions=day.impressions, clicks=day.clicks)
         for day in days_of(delivered, now_ms)
@@ -217,7 +217,7 @@ ROWS = (
         path="/api/v1/sponsors/delivery",
         summary="List the deliveries of all your bookings",
         description="Returns the impressions and clicks of each booking and day, bookings oldest first, and sums by campaign "
-        f"and slot. A report has at most {MOST_DAYS} days, and as JSON at most {MOST_ROWS} rows.",
+        f"and slot. A report has at most {MAX_DAYS} days, and as JSON at most {MAX_ROWS} rows.",
         handler=list_deliveries,
         result=DeliveryReport,
         query=ReportQuery,

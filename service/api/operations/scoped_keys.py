@@ -120,12 +120,13 @@ async def rotate(services: Services, call: Call, *, full: bool = False) -> Answe
     )
 
 
-async def revoke(services: Services, call: Call, *, full: bool = False) -> Answer | Refused:
-    """Revoke the key in the path. A full key needs `full`."""
+async def revoke(services: Services, call: Call, *, full: bool = False, anybodys: bool = False) -> Answer | Refused:
+    """Revoke the key in the path. A full key needs `full`, and one of another account `anybodys`."""
     key_id = call.path_values["id"]
     if not _KEY_ID.fullmatch(key_id):
         return _unknown_key()
-    outcome = await services.keys.revoke(key_id, call.caller.agent, owner=call.caller.owner, full=full)
+    owner = None if anybodys else call.caller.owner
+    outcome = await services.keys.revoke(key_id, call.caller.agent, owner=owner, full=full)
     if isinstance(outcome, Refused):
         return outcome
     services.key_cache.forget(outcome.changed)

@@ -26,6 +26,7 @@ NEEDED: Mapping[str, tuple[Scope, ...]] = {
     "requestRefund": (Scope.BILLING_WRITE,),
     "createScopedKey": (Scope.KEYS_MANAGE,),
     "revokeScopedKey": (Scope.KEYS_MANAGE,),
+    "revokeKey": (Scope.ADMIN_WRITE,),
     "reviewCampaign": (Scope.ADMIN_WRITE,),
     "refundBooking": (Scope.ADMIN_WRITE,),
     "declineRefund": (Scope.ADMIN_WRITE,),

@@ -30,6 +30,7 @@ from tests.simulation.oracle.bookings import (
     is_sold,
     keeps_others_out,
     may_ask_for_a_refund,
+    of_mailbox,
     to_review,
     unpaid_since,
     waits,
@@ -76,7 +77,8 @@ def _is_fair(case: Case, operation: Operation, about: Book, code: Code) -> bool:
             over = week_at(week_ms) == week_ms and week_ms < week_at(late_ms)
             return over or any(not is_sold(slot, late_ms) for slot in slots) or _is_held(case, operation, slots)
         case Code.HOLD_LIMIT:
-            mine = [each for each in case.memory.bookings.values() if each.tenant_id == about.owner]
+            together = _sharing(case, operation, about.owner)
+            mine = [each for each in case.memory.bookings.values() if each.tenant_id in together]
             held = [
                 each
                 for each in mine
@@ -117,13 +119,32 @@ def _too_often(case: Case, operation: Operation, mine: list[Booking], slots: lis
 
 
 def _too_many_campaigns(case: Case, operation: Operation, owner: str) -> bool:
-    mine = [row.id for row in case.memory.campaigns.values() if row.tenant_id == owner]
-    rows = [[row for row in _during(case, operation, "campaigns", each) if row is not None] for each in mine]
+    together = _sharing(case, operation, owner)
+    rows = {
+        (row.id, row.tenant_id): [each for each in _during(case, operation, "campaigns", row.id) if each is not None]
+        for row in case.memory.campaigns.values()
+        if row.tenant_id in together
+    }
     waiting = sum(
-        any(map(waits, versions)) or _had_an_edit(case, operation, each)
-        for versions, each in zip(rows, mine, strict=True)
+        any(map(waits, versions)) or _had_an_edit(case, operation, campaign_id)
+        for (campaign_id, _), versions in rows.items()
     )
-    return waiting >= BOOKINGS.pending_campaigns or sum(map(bool, rows)) >= BOOKINGS.campaigns
+    total = sum(bool(versions) for (_, tenant_id), versions in rows.items() if tenant_id == owner)
+    return waiting >= BOOKINGS.pending_campaigns or total >= BOOKINGS.campaigns
+
+
+def _sharing(case: Case, operation: Operation, owner: str) -> set[str]:
+    """The accounts that may have shared the limits of one: those of its mailbox, while none of them had paid."""
+    unpaid = {
+        tenant_id
+        for tenant_id in of_mailbox(case.memory, owner)
+        if all(
+            any(row is None or row.paid_ms is None for row in _during(case, operation, "bookings", each.id))
+            for each in case.memory.bookings.values()
+            if each.tenant_id == tenant_id
+        )
+    }
+    return {owner} | unpaid if owner in unpaid else {owner}
 
 
 def _owns(case: Case, operation: Operation, about: Book) -> bool:

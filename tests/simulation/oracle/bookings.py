@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from actors.bookings.records import Booking, BookingStatus, Campaign, CampaignStatus, Content, Slot
+from tests.doubles.tables import Memory
 from tests.simulation.rules import BOOKINGS
 
 HOUR_MS = 3_600_000
@@ -68,6 +69,23 @@ CAMPAIGN_ACTIONS = {
 CONTENT = ("headline", "body", "cta", "target_url", "logo_text")
 """The part of a campaign that visitors see. A change requires a new review."""
 FIRST_CAMPAIGN_STATUS = CampaignStatus.PENDING
+
+
+def of_mailbox(memory: Memory, tenant_id: str) -> set[str]:
+    """The accounts of the mailbox of one: their addresses differ in tags alone."""
+    boxes = {
+        row.tenant_id: (row.email.split("@")[0].split("+")[0], row.email.split("@")[1])
+        for row in memory.accounts.values()
+    }
+    return {tenant_id} | {other for other, box in boxes.items() if box == boxes.get(tenant_id)}
+
+
+def sharing(memory: Memory, tenant_id: str) -> set[str]:
+    """The accounts that share the limits of one: those of its mailbox, if it has never paid, that have never paid either."""
+    paid = {row.tenant_id for row in memory.bookings.values() if row.paid_ms is not None}
+    return {tenant_id} if tenant_id in paid else of_mailbox(memory, tenant_id) - paid
+
+
 RUNNING = (CampaignStatus.APPROVED, CampaignStatus.PAUSED)
 """States in which an administrator has approved the content. An edit waits beside it."""
 REQUESTS = 3

@@ -25,6 +25,7 @@ from tests.simulation.oracle.bookings import (
     is_sold,
     keeps_others_out,
     may_begin,
+    sharing,
     unpaid_since,
     waits,
     weeks,
@@ -165,21 +166,23 @@ def bookings_begin_as_the_rules_say(world: "World", commit: Commit) -> Iterator[
             yield f"{booking_id} is held until {booking.hold_ms} at {now_ms}"
         if remembered.count(booking_id) != 1:
             yield f"{booking_id} was made under {remembered.count(booking_id)} keys"
+        together = sharing(world.memory, booking.tenant_id)
         held = [
             each.id
             for each in world.memory.bookings.values()
-            if each.tenant_id == booking.tenant_id and each.status in OPEN and each.hold_ms > now_ms
+            if each.tenant_id in together and each.status in OPEN and each.hold_ms > now_ms
         ]
         if len(held) > BOOKINGS.open_holds:
-            yield f"{booking.tenant_id} holds {len(held)} bookings of {BOOKINGS.open_holds}"
+            yield f"{sorted(together)} hold {len(held)} bookings of {BOOKINGS.open_holds}"
         yield from _held_too_often(world, booking, now_ms)
 
 
 def _held_too_often(world: "World", booking: Booking, now_ms: int) -> Iterator[str]:
-    mine = [each for each in world.memory.bookings.values() if each.tenant_id == booking.tenant_id]
+    together = sharing(world.memory, booking.tenant_id)
+    mine = [each for each in world.memory.bookings.values() if each.tenant_id in together]
     made = sum(each.created_ms >= now_ms - now_ms % DAY_MS for each in mine)
     if made > BOOKINGS.holds_per_day:
-        yield f"{booking.tenant_id} has reserved {made} times today, of {BOOKINGS.holds_per_day}"
+        yield f"{sorted(together)} have reserved {made} times today, of {BOOKINGS.holds_per_day}"
     for each in mine:
         since_ms = unpaid_since(each, now_ms)
         near = since_ms is not None and now_ms < since_ms + BOOKINGS.cooldown_ms
@@ -191,7 +194,8 @@ def campaigns_stay_within_their_limits(world: "World", commit: Commit) -> Iterat
     """More only wait than may if a node has read an approval that is undone by now, which no one does."""
     for _, campaign in commit.of("campaigns").values():
         mine = [each for each in world.memory.campaigns.values() if each.tenant_id == campaign.tenant_id]
-        waiting = sum(map(waits, mine))
+        together = sharing(world.memory, campaign.tenant_id)
+        waiting = sum(waits(each) for each in world.memory.campaigns.values() if each.tenant_id in together)
         if waits(campaign) != (campaign.submitted_ms is not None):
             yield f"{campaign.id} waits since {campaign.submitted_ms}: {campaign}"
         if len(mine) > BOOKINGS.campaigns or waiting > BOOKINGS.pending_campaigns:
@@ -249,8 +253,8 @@ def payments_are_accepted_by_the_rules(world: "World", commit: Commit) -> Iterat
             yield f"{booking_id} is disputed, but {after.payment_id} is not"
         if "booking.dispute_lost" in actions and not payment.most_lost_cents:
             yield f"{booking_id} has lost a dispute, but {after.payment_id} has not: {payment.disputes}"
-        back = after.refunded_cents + after.excess_cents
-        if after.refunded_cents != min(back, after.paid_cents or 0) or not 0 <= after.lost_cents <= back:
+        back, excess = after.refunded_cents, max(0, after.refunded_cents - (after.paid_cents or 0))
+        if after.excess_cents != excess or not 0 <= after.lost_cents <= back:
             yield f"the money of {booking_id} does not add up: {after}"
         if "booking.refunded" in actions and not payment.back:
             yield f"{booking_id} is refunded, but the processor refunded nothing"

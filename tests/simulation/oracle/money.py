@@ -58,7 +58,7 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
     has_weeks = all(case.memory.slot_weeks.get(week) == booking.id for week in weeks(booking))
     paid_cents, refunds = payment.event.amount_cents, sum(payment.back)
     agrees = booking.refunded_cents == payment.back_cents and booking.lost_cents == payment.lost_cents
-    agrees = agrees and booking.excess_cents == refunds + payment.lost_cents - payment.back_cents
+    agrees = agrees and booking.excess_cents == max(0, payment.back_cents - paid_cents)
     agrees = agrees and booking.disputed is payment.disputed
     match booking.status:
         case BookingStatus.PAID:
@@ -66,7 +66,7 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
             fair = has_weeks and booking.refunded_cents < paid_cents
         case BookingStatus.REFUNDED if booking.lost_from is not None:
             noted = booking.payment_issue in ("dispute_lost", "paid_twice")
-            fair = noted and booking.refunded_cents == paid_cents and booking.refund_due_ms is None
+            fair = noted and booking.refunded_cents >= paid_cents and booking.refund_due_ms is None
         case BookingStatus.REFUNDED:
             least = min(paid_cents, max(payment.hand_cents, _ordered(booking))) - payment.most_lost_cents
             fair = least <= refunds <= min(paid_cents, payment.hand_cents + _ordered(booking)) and refunds > 0
@@ -86,7 +86,8 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
 
 def every_movement_of_money_has_its_document(case: Case) -> Iterator[str]:
     """Each payment that paid a booking has one invoice. Credit notes, without those that an invoice cancels, are what the
-    processor gave back or the bank took. A payment that is older than invoices has neither."""
+    processor gave back and the bank took, to the cent, also where both crossed and took more than was paid. A payment that is
+    older than invoices has neither."""
     for booking in case.memory.bookings.values():
         own = [each for each in case.memory.invoices.values() if each.booking_id == booking.id]
         notes = {each.number: each for each in own if each.kind is InvoiceKind.CREDIT_NOTE}

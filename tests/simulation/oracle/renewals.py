@@ -125,7 +125,11 @@ def edits_are_as_answered(case: Case) -> Iterator[str]:
 
 
 def old_keys_never_work_after_their_grace(case: Case) -> Iterator[str]:
-    """Nor does a key that was revoked, or whose end was moved. A charge is what a key that works can do."""
+    """Nor does a key that was revoked, or whose end was moved. A charge is what a key that works can do: it acts on the
+    look-up of its request, which may have read the key before it ended."""
+    look_ups: dict[str, list[Operation]] = {}
+    for operation in case.of("resolve"):
+        look_ups.setdefault(operation.who, []).append(operation)
     ends: dict[str, list[tuple[Operation, int]]] = {}
     for operation in case.of("rotate"):
         if isinstance(operation.result, tuple):
@@ -133,8 +137,9 @@ def old_keys_never_work_after_their_grace(case: Case) -> Iterator[str]:
     for operation in case.of("charge"):
         if not isinstance(operation.result, Metered):
             continue
+        read = next(each for each in reversed(look_ups[operation.who]) if each.ended < operation.began)
         for rotation, ends_ms in ends.get(operation.about.key_id, []):
-            if _must_see(operation, rotation) and case.now_ms(operation.node, operation.start) >= ends_ms:
+            if _must_see(read, rotation) and case.now_ms(operation.node, operation.start) >= ends_ms:
                 late_ms = case.now_ms(operation.node, operation.start) - ends_ms
                 yield f"{rotation.about.key_id} worked {late_ms} ms after its end on {operation.node}"
 

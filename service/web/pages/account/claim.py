@@ -3,8 +3,11 @@ link, and keeps what a reload would lose."""
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from actors.values import Code
+from service.api.cookies import CLAIM_FORM
+from service.api.messages import NO_STORE
 from service.web.pages.account.sign_in import CODE_FORM
 from service.web.pages.parts.forms import Field
 from service.web.pages.parts.forms import Form as FormFields
@@ -12,24 +15,38 @@ from service.web.pages.parts.messages import EMAIL
 from service.web.pages.parts.page import FormError, Page, PageRequest, SeeOther, Template
 
 FORM = "/claim/form"
+CODE_STEP = f"{FORM}?step=code"
 TOKEN = re.compile(r"clm_[0-9A-Za-z]+")
 LONGEST = 2_000
 
 
-async def claim(request: PageRequest) -> Template:
-    """The form for the email, or the form for the code after a refused code or a refused second mail."""
-    return _at("complete" if request.form.get("do") in ("again", "complete") else "start", request)
+async def claim(request: PageRequest) -> Template | SeeOther:
+    """The form for the email, or the form for the code after a mail, a refused code or a refused second mail."""
+    if request.form or request.query.get("step") != "code":
+        return _at("complete" if request.form.get("do") in ("again", "complete") else "start", request)
+    kept = request.kept(CLAIM_FORM)
+    if not kept:
+        return SeeOther(FORM, "code_gone")
+    return replace(_at("complete", replace(request, form=kept), sent=True), headers=[*NO_STORE])
 
 
-async def start(request: PageRequest) -> Template | FormError:
-    """Send a code and ask for it. The next form carries the token and the email, so that no address has to."""
-    result = await request.ask("startClaim", body=_typed(request, "claimToken", "email"))
-    return _at("complete", request, sent=True) if result.refused is None else FormError(result.refused)
+async def start(request: PageRequest) -> SeeOther | FormError:
+    """Send a code, and go on to the form for it. If none is sent because this browser has one, go on to the same form. A
+    cookie carries the token and the email, so that no address has to."""
+    typed = _typed(request)
+    result = await request.ask("startClaim", body=typed)
+    if result.refused is None:
+        return SeeOther(CODE_STEP, headers=[request.keeping(CLAIM_FORM, **typed)])
+    if result.refused.code is Code.RATE_LIMITED and request.kept(CLAIM_FORM) == typed:
+        return SeeOther(CODE_STEP, "code_not_sent")
+    return FormError(result.refused)
 
 
 async def complete(request: PageRequest) -> SeeOther | FormError:
     result = await request.ask("completeClaim", body=_typed(request, "claimToken", "email", "code"))
-    return result.see_other(FORM, "claimed")
+    if result.refused is not None:
+        return FormError(result.refused)
+    return SeeOther(FORM, "claimed", [CLAIM_FORM.delete(request.base_url)])
 
 
 async def enter(request: PageRequest) -> Template:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from actors.values import Code
 from service.web.pages.account.sign_in import CODE_FORM
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 
@@ -18,6 +19,7 @@ TOPICS: Mapping[str, tuple[str, str]] = {
 """The mails that can be turned off: their name, and when they come."""
 
 HERE = "/account/delete"
+CONFIRM_STEP = f"{HERE}?step=confirm"
 
 
 async def settings(request: PageRequest) -> Template:
@@ -39,29 +41,27 @@ async def choose_mails(request: PageRequest) -> SeeOther | FormError:
 
 async def delete_account(request: PageRequest) -> Template:
     """The step that the deletion is at."""
-    return await _at(request, code_sent=request.form.get("do") == "confirm")
-
-
-async def start(request: PageRequest) -> Template | FormError:
-    result = await request.ask("deleteAccount")
-    return FormError(result.refused) if result.refused is not None else await _at(request, code_sent=True)
-
-
-async def confirm(request: PageRequest) -> SeeOther | FormError:
-    result = await request.ask("confirmAccountDeletion", body={"code": request.form.get("code", "")})
-    return result.see_other(HERE, "deletion_scheduled")
-
-
-async def _at(request: PageRequest, *, code_sent: bool) -> Template:
     deletion = (await request.ask("getAccountDeletion")).or_raise()
     values = {
         "deletes_at": deletion.get("deletesAt"),
-        "code_sent": code_sent,
+        "code_sent": "confirm" in (request.form.get("do"), request.query.get("step")),
         "minutes": request.config.claim.code_minutes,
         "days": request.config.account.undo_days,
         "outbox": request.outbox_open,
     }
     return Template("account_delete.html", values)
+
+
+async def start(request: PageRequest) -> SeeOther | FormError:
+    """Send a code, and go on to the form for it, also if none is sent because the account has one."""
+    result = await request.ask("deleteAccount")
+    too_soon = result.refused is not None and result.refused.code is Code.RATE_LIMITED
+    return SeeOther(CONFIRM_STEP, "code_not_sent") if too_soon else result.see_other(CONFIRM_STEP)
+
+
+async def confirm(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("confirmAccountDeletion", body={"code": request.form.get("code", "")})
+    return result.see_other(HERE, "deletion_scheduled")
 
 
 async def suspended(request: PageRequest) -> Template | SeeOther:

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from actors.values import Code
-from service.api.cookies import SESSION
+from service.api.cookies import SESSION, SIGN_IN_FORM
 from service.api.messages import NO_STORE
 from service.web.pages.parts.forms import Field, Form
 from service.web.pages.parts.messages import CODE, EMAIL
@@ -51,27 +51,35 @@ async def sign_in(request: PageRequest) -> Template | SeeOther:
     onward = local_path(request.form.get("next") or request.query.get("next", ""))
     if request.caller.signed_in is not None:
         return SeeOther(onward)
-    return _template(request, onward, code_sent=_has_code(request))
+    if request.form.get("do") == "complete":
+        return _template(request, onward, email=request.form.get("email", ""))
+    if request.form or request.query.get("step") != "code":
+        return _template(request, onward)
+    email = request.kept(SIGN_IN_FORM).get("email")
+    if not email:
+        return SeeOther(with_next("/sign-in", onward), "code_gone")
+    return _template(request, onward, email=email, just_sent=True)
 
 
-def _has_code(request: PageRequest) -> bool:
-    """Whether the visitor has a code: they tried one, or asked for another too soon."""
-    asked_too_soon = request.problem is not None and request.problem.code is Code.RATE_LIMITED
-    return request.form.get("do") == "complete" or asked_too_soon
-
-
-async def send(request: PageRequest) -> Template | FormError:
-    result = await request.ask("startSignIn", body={"email": request.form.get("email", "").strip()})
-    if result.refused is not None:
-        return FormError(result.refused)
-    template = _template(request, local_path(request.form.get("next", "")), code_sent=True, just_sent=True)
-    return replace(template, headers=result.cookies)
+async def send(request: PageRequest) -> SeeOther | FormError:
+    """Send a code, and go on to the form for it. If none is sent because this browser has one, go on to the same form."""
+    email = request.form.get("email", "").strip()
+    path = with_next("/sign-in?step=code", local_path(request.form.get("next", "")))
+    result = await request.ask("startSignIn", body={"email": email})
+    if result.refused is None:
+        return SeeOther(path, headers=[*result.cookies, request.keeping(SIGN_IN_FORM, email=email)])
+    if result.refused.code is Code.RATE_LIMITED and request.kept(SIGN_IN_FORM).get("email") == email:
+        return SeeOther(path, "code_not_sent")
+    return FormError(result.refused)
 
 
 async def complete(request: PageRequest) -> SeeOther | FormError:
     body = {"email": request.form.get("email", "").strip(), "code": request.form.get("code", "")}
     result = await request.ask("completeSignIn", body=body)
-    return _entered(result, local_path(request.form.get("next", "")))
+    entered = _entered(result, local_path(request.form.get("next", "")))
+    if isinstance(entered, SeeOther):
+        entered = replace(entered, headers=[*entered.headers, SIGN_IN_FORM.delete(request.base_url)])
+    return entered
 
 
 def _entered(result: OperationResult, onward: str) -> SeeOther | FormError:
@@ -81,16 +89,17 @@ def _entered(result: OperationResult, onward: str) -> SeeOther | FormError:
     return result.see_other(onward, "signed_in")
 
 
-def _template(request: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
+def _template(request: PageRequest, onward: str, *, email: str | None = None, just_sent: bool = False) -> Template:
+    """The form for the email, or for the code that was mailed to `email`."""
     values = {
         "next": onward,
         "reason": next((words for path, words in REASONS if onward.startswith(path)), ""),
-        "code_sent": code_sent,
+        "code_email": email,
         "just_sent": just_sent,
         "minutes": request.config.claim.code_minutes,
         "outbox": request.outbox_open,
     }
-    return Template("sign_in.html", values)
+    return Template("sign_in.html", values, headers=[] if email is None else [*NO_STORE])
 
 
 async def link(request: PageRequest) -> Template:

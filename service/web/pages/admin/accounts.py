@@ -50,7 +50,8 @@ async def account(request: PageRequest) -> Template:
     shown = found["account"]
     command = f"python -m service {'revoke' if shown['isAdmin'] else 'grant'}-admin {shlex.quote(shown['email'])}"
     bookings = [(LISTED[BookingStatus(state)], number) for state, number in shown["bookings"].items() if number]
-    values = {"account": shown, "bookings": bookings, "command": command}
+    keys = (await request.ask("readAccountKeys", path=request.path_values)).or_raise()["items"]
+    values = {"account": shown, "bookings": bookings, "command": command, "keys": keys}
     return Template("admin_account.html", values)
 
 
@@ -60,6 +61,11 @@ async def suspend(request: PageRequest) -> SeeOther | FormError:
         return FormError.at(reason=REASON)
     result = await request.ask("suspendAccount", path=request.path_values, body={"reason": reason})
     return result.see_other(request.path, "account_suspended")
+
+
+async def revoke(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("revokeKey", path={"id": request.form.get("key", "")})
+    return result.see_other(request.path, "key_revoked")
 
 
 async def refund(request: PageRequest) -> SeeOther | FormError:
@@ -87,6 +93,7 @@ PAGES = (
         account,
         {
             "suspend": suspend,
+            "revoke": revoke,
             "restore": calling("unsuspendAccount", "account_restored"),
             "refund": refund,
             "set_tier": set_tier,

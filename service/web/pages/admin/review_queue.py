@@ -15,7 +15,7 @@ PAGE_SIZE = 10
 HISTORY = 50
 """Records of a campaign's history in which the page looks for the last approval."""
 
-MOST_REQUESTS = 8
+MAX_REQUESTS = 8
 """Requests for refunds on the page, which stays under 60 kB. The rest is in the list of bookings."""
 
 TITLES: Mapping[str, str] = {
@@ -56,7 +56,7 @@ async def queue(request: PageRequest) -> Template:
     waiting = counts["pending"] + counted["refundRequests"]
     requests: list[Any] = []
     if state == STATES[0] and cursor is None:
-        query = {"trouble": "requested", "limit": MOST_REQUESTS}
+        query = {"trouble": "requested", "limit": MAX_REQUESTS}
         requests = (await request.ask("listAllBookings", query=query)).or_raise()["items"]
     values = {
         "entries": entries,

@@ -117,7 +117,7 @@ def _ended(booking: Json) -> Notice:
         case _:
             amount, back = booking["amountCents"], booking.get("refundedCents") or booking["amountCents"]
             currency = booking.get("paidCurrency", booking["currency"])
-            of_all = "" if back == amount or "paidCurrency" in booking else f" of {words.money(amount, currency)}"
+            of_all = "" if back >= amount or "paidCurrency" in booking else f" of {words.money(amount, currency)}"
             return Notice(f"{words.money(back, currency)}{of_all} was refunded.")
 
 

@@ -13,7 +13,7 @@ from service.web.pages.parts import words
 MAX_GAPS = 3
 """More gaps between the days are summed up instead of listed."""
 
-MOST_DAYS = 62
+MAX_DAYS = 62
 """A longer plot is drawn by week: on a phone its days would be bars of a few pixels, and their hover titles and table rows
 would outweigh the rest of a page, which is never compressed for one person."""
 
@@ -140,7 +140,7 @@ def scaled(
     known: Sequence[Day], series: Sequence[Counts], rate: Rate | None, now_ms: int
 ) -> tuple[Sequence[Day], Scale]:
     """The measured days as they are drawn: themselves, or summed up by week."""
-    if not known or known[-1].number - known[0].number < MOST_DAYS:
+    if not known or known[-1].number - known[0].number < MAX_DAYS:
         return known, Scale(1, day_of(now_ms), "today", "day")
     return tuple(_weeks(known, series, rate, now_ms)), Scale(7, _monday(day_of(now_ms)), "this week", "week")
 

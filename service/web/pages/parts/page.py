@@ -10,16 +10,17 @@ from enum import Enum
 from typing import Any
 from urllib.parse import urlencode
 
-from actors.clock import Entropy
+from actors.clock import MINUTE_MS, SECOND_MS, Entropy
 from actors.values import Code, Refused
 from service.api.authentication import Caller
 from service.api.context import Services
+from service.api.cookies import Cookie
 from service.api.dispatch import dispatch
 from service.api.messages import Headers, Request
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.operations.internal import INTERNAL, outbox_is_open
-from service.api.validation import IDEMPOTENCY_KEY
+from service.api.validation import IDEMPOTENCY_KEY, read_form
 from service.config.model import Config
 from service.web.pages.parts.forms import NOTHING, Form, wrong
 
@@ -64,7 +65,8 @@ node for broken."""
 def with_next(page: str, onward: str) -> str:
     """The address of a page that goes on to `onward`, which is left out if it is long once it is encoded."""
     query = urlencode({"next": onward})
-    return f"{page}?{query}" if len(query) <= LONGEST_PATH else page
+    mark = "&" if "?" in page else "?"
+    return f"{page}{mark}{query}" if len(query) <= LONGEST_PATH else page
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,16 @@ class PageRequest:
     def passkeys_offered(self) -> bool:
         """Whether browsers offer passkeys at the address of this service."""
         return self._services.passkeys.available
+
+    def kept(self, cookie: Cookie) -> Mapping[str, str]:
+        """The fields that `keeping` left with this browser. Empty once the code that was mailed is too old."""
+        return read_form((cookie.value(self.request.headers, self.base_url) or "").encode("utf-8", "surrogateescape"))
+
+    def keeping(self, cookie: Cookie, **fields: str) -> tuple[str, str]:
+        """The header that leaves fields of a form with the browser, for as long as a mailed code is valid. The page for the
+        code can then be an address without them: reloading it sends no form, so it mails no second code."""
+        seconds = self.config.claim.code_minutes * MINUTE_MS // SECOND_MS
+        return cookie.set(urlencode(fields), self.base_url, seconds)
 
     @property
     def now_ms(self) -> int:

@@ -173,7 +173,8 @@ def price(cents: int, currency: str = "usd") -> str:
     """An amount in a list: `$99` or `$1,250.50`; other currencies as in `money`."""
     if currency != "usd":
         return money(cents, currency)
-    return f"${cents // 100:,}.{cents % 100:02}".removesuffix(".00")
+    sign, cents = "-" if cents < 0 else "", abs(cents)
+    return f"{sign}${cents // 100:,}.{cents % 100:02}".removesuffix(".00")
 
 
 def number(count: int) -> str:

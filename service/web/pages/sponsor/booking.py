@@ -14,7 +14,7 @@ from service.web.pages.sponsor.booking_history import history
 MAX_INVOICES = 50
 """The newest documents of the account, among which those of the booking are found."""
 
-MOST_SITES = 10
+MAX_SITES = 10
 """The websites that the page lists unless all are asked for."""
 
 Json = Mapping[str, Any]
@@ -44,7 +44,7 @@ async def booking(request: PageRequest) -> Template:
         "history": history(shown, campaign, paid_ms, now_ms, steps, paid),
         "following": await _following(request, shown) if refundable else None,
         "documents": await _documents(request, shown) if receipt and not shown.get("demo") else [],
-        "most_sites": len(delivery.get("sites") or []) if request.query.get("sites") == "all" else MOST_SITES,
+        "most_sites": len(delivery.get("sites") or []) if request.query.get("sites") == "all" else MAX_SITES,
         "now_ms": now_ms,
     }
     return Template("sponsor_booking.html", values | await figures_of(request, shown, receipt, delivery))

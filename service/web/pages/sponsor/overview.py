@@ -7,7 +7,7 @@ from typing import Any
 from actors.clock import DAY_MS
 from actors.times import day_of
 from service.web.pages.parts import words
-from service.web.pages.parts.booking_words import HELD, days_left, period
+from service.web.pages.parts.booking_words import HELD, days_left, first_day, period
 from service.web.pages.parts.forms import Field, Form, address_of, line_of
 from service.web.pages.parts.messages import ADDRESS
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
@@ -15,7 +15,7 @@ from service.web.pages.parts.page import Audience, FormError, Page, PageRequest,
 NEWEST = 50
 """The newest ads, among which those that wait for their sponsor are found."""
 
-MOST_TASKS = 6
+MAX_TASKS = 6
 MAX_RUNNING = 6
 """Running bookings with a card; further ones are in the table."""
 
@@ -60,8 +60,8 @@ async def overview(request: PageRequest) -> Template:
     values = {
         "me": me,
         "first": not read["bookings"] and not campaigns,
-        "tasks": tasks[:MOST_TASKS],
-        "more_tasks": len(tasks) - MOST_TASKS,
+        "tasks": tasks[:MAX_TASKS],
+        "more_tasks": len(tasks) - MAX_TASKS,
         "running": [await _run(request, each) for each in running],
         "bookings": others[:MAX_LISTED],
         "total": read,
@@ -120,7 +120,7 @@ async def _run(request: PageRequest, booking: Json) -> Run:
     delivery = (await request.ask("getDelivery", path={"id": booking["id"]})).or_raise()
     counted = {each["day"]: each["impressions"] for each in delivery["items"]}
     today = day_of(request.now_ms)
-    days = range(day_of(booking["weekStart"]), day_of(booking["weekEnd"]))
+    days = range(day_of(first_day(booking)), day_of(booking["weekEnd"]))
     counts = [None if day > today else counted.get(day * DAY_MS, 0) for day in days]
     return Run(booking, counts, days_left(booking["weekEnd"], request.now_ms))
 
