@@ -206,7 +206,7 @@ class Catalog(SnapshotFollower):
         self._log.info("loaded %r in %.1f s", self.snapshot, trio.current_time() - started)
 
     def _forget(self) -> None:
-        """Forget what was read before the last change of the index. A read that still runs remembers into what is forgotten."""
+        """Forget what was read before the last change of the index, and what is being read."""
         self._remembered = {}
         self._related = {}
 
