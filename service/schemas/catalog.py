@@ -155,6 +155,13 @@ class ChangePage(BaseModel):
     nextCursor: str = Field(description="For what comes next: on the last page, for the changes that are still to come")
 
 
+class Related(BaseModel):
+    """An entry with words like those of another one of its list."""
+
+    slug: str = Field(description="Slug of the entry, for this tool")
+    title: str = Field(description="Title of a use case, or name of a bot template")
+
+
 class Category(BaseModel):
     """A category with the number of its use cases and bot templates."""
 

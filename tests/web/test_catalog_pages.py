@@ -267,8 +267,8 @@ async def test_a_use_case_leads_to_others_also_where_it_has_no_guide(world: Worl
     assert source["class"] == "button main", "without a prompt, the source is what people came for"
     await world.add("second", guide=GUIDE)
     page = await look(world, "/usecases/case-04")
-    assert "More use cases in Finance" in page.text
-    assert _hrefs(page, "/usecases/") == ["/usecases/second"]
+    assert "Related use cases" in page.text
+    assert "/usecases/second" in _hrefs(page, "/usecases/")
 
 
 async def test_a_guide_links_the_bots_that_are_there_and_names_the_others(world: World) -> None:

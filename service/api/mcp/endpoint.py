@@ -21,7 +21,7 @@ from service.api.dispatch import dispatch
 from service.api.errors import Family, body_of, headers_of, message_of, status_of, too_fast
 from service.api.mcp import reading
 from service.api.mcp.reading import Failed, Read, parsed, read, unacceptable
-from service.api.mcp.tools import THIRD_PARTY, definitions, request_for, tools_of
+from service.api.mcp.tools import THIRD_PARTY, definitions, request_for, tools_of, with_list
 from service.api.messages import NO_STORE, Answer, Headers, Request, note, trace
 from service.api.operation import Operation
 from service.api.refusals import failure, refusal
@@ -154,6 +154,8 @@ class Mcp:
             answer = await dispatch(self._services, operation, inner)
             if _is_limited(answer):
                 self._services.budgets.not_a_page(request.client)
+            if answer.refused is None and (added := operation.tool_list) is not None:
+                answer.body = with_list(answer.body, added.name, await added.read(self._services, inner.path_values))
         _note_status(answer.status)
         passed = [header for header in answer.headers if header[0] in _READABLE]
         content = (wire.TextContent(text=answer.body.decode()), *_headers_as_text(operation, answer))
