@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: serve setup test thorough lint simulate upgrade grow fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clients pages shots clean
 
 serve: $(VENV)/run.stamp
-	exec $(VENV)/bin/python -m service serve
+	exec env CATALOG__CATALOG__SYNONYMS="$${CATALOG__CATALOG__SYNONYMS-service/seed/synonyms.txt}" $(VENV)/bin/python -m service serve
 
 setup: $(VENV)/run.stamp
 
@@ -74,10 +74,10 @@ EXAMPLES ?= 1000
 fuzz: $(VENV)/test.stamp
 	CATALOG_TEST_EXAMPLES=$(EXAMPLES) $(VENV)/bin/python -m pytest tests/api/test_schemathesis.py
 
-# The same for texts to search for, straight into the catalog's store: make fuzz-search SEARCHES=1000000
+# The same for texts to search for, straight into the search index: make fuzz-search SEARCHES=1000000
 SEARCHES ?= 100000
 fuzz-search: $(VENV)/test.stamp
-	CATALOG_TEST_SEARCHES=$(SEARCHES) $(VENV)/bin/python -m pytest tests/stores/test_search_fuzz.py
+	CATALOG_TEST_SEARCHES=$(SEARCHES) $(VENV)/bin/python -m pytest tests/snapshots/test_search_fuzz.py
 
 # A service with the rows of many years beside a small one, and what each read and some changes cost on it: at most three times as
 # much. Half of the ten minutes fill it. A smaller one: make grow PART=50. To use its rows again: make grow ARGS='--keep build/grow'

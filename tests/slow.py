@@ -52,7 +52,7 @@ THOROUGH: Mapping[str, str] = {
     "stores/test_keys_at_scale.py": "tests/stores/test_key_renewals_contract.py lists and locks a few ended keys",
     "stores/test_oversight_plans.py": "tests/stores/test_oversight_contract.py runs the statements on few rows",
     "stores/test_pruning_plans.py": "tests/stores/test_retention_contract.py runs the statements on few rows",
-    "stores/test_search_fuzz.py": "tests/stores/test_search_contract.py searches with signs of each kind",
+    "snapshots/test_search_fuzz.py": "tests/snapshots/test_search_index.py searches with signs of each kind",
     "stores/test_webhooks_at_scale.py": "tests/stores/test_webhooks_contract.py runs the statements on few rows",
     "terminal/test_process.py": "tests/cli and tests/catalogctl run both programs in the test process",
 }

@@ -18,7 +18,7 @@ from bench.programs import OURS
 from bench.report import WRONG
 from bench.results import Cell, Ratio, Result, Run, Setting, verdict
 from bench.scenarios import INSERT, Kind, Plan, Scenario
-from bench.search import Times, misspelled
+from bench.search import misspelled
 from bench.usage import Usage
 from bench.workloads import Events, Reads, read
 
@@ -174,11 +174,6 @@ def test_a_lost_event_or_a_deadlock_among_nodes_is_wrong(rows: int, deadlocks: i
 
 def test_the_connections_of_nodes_can_be_divided_among_the_generators() -> None:
     assert all(each.connections % 3 == 0 and each.connections > 0 for each in scenarios(96))
-
-
-def test_searches_are_compared_by_the_same_share_of_both() -> None:
-    times = Times(exact=[float(each) for each in range(1, 101)], with_words=[2.0 * each for each in range(100, 0, -1)])
-    assert times.ratio(0.5) == times.ratio(0.99) == 2.0
 
 
 def test_a_misspelled_word_keeps_its_first_letter_and_most_others() -> None:

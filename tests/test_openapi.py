@@ -238,10 +238,10 @@ def test_the_scheme_is_a_bearer_token() -> None:
 
 FIELDS = {
     # Required and optional fields of the specification, "Resources and their fields".
-    "UseCase": ("slug title who handle roi sourceUrl addedAt", "guide"),
+    "UseCase": ("slug title who handle roi sourceUrl addedAt updatedAt", "guide"),
     "Guide": ("title category opportunity audience platforms botSlugs steps prompt", "value"),
     "Value": ("amount label basis kind", ""),
-    "Bot": ("slug name who handle job templateUrl addedAt", "category"),
+    "Bot": ("slug name who handle job templateUrl addedAt updatedAt", "category"),
     "Usage": (
         "tenantId status keyPrefix requestsUsed requestLimit dailyRequestsUsed",
         "dailyRequestLimit expiresAt email",

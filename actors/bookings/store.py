@@ -147,13 +147,14 @@ def totals_of(bookings: Iterable[MoneyOf], impressions: int, clicks: int) -> Boo
 
 @dataclass(frozen=True, slots=True)
 class ListCounts:
-    """The rows of the administrators' lists, each number at most `COUNTED`."""
+    """The rows of the administrators' lists, each number at most `COUNTED`. `submissions` are those that wait."""
 
     bookings: Mapping[BookingStatus, int] = field(default_factory=dict)
     campaigns: Mapping[CampaignStatus, int] = field(default_factory=dict)
     trouble: int = 0
     requested: int = 0
     sponsors: int = 0
+    submissions: int = 0
 
 
 Decide = Callable[[Snapshot], Decision]

@@ -1,41 +1,40 @@
 """The port of the catalog store. The Postgres and the memory store pass the same contract tests.
 
-A store keeps documents as they are; it knows only the fields that it searches.
+A store keeps documents as they are.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from actors.catalog.words import NO_WORDS, Vocabulary
+from actors.catalog.messages import Change, Entry, EntryId, Kind, Retired
+from actors.catalog.state import Decision, Snapshot
+from actors.values import BatchId
+
+__all__ = [
+    "TOPIC",
+    "CatalogStore",
+    "Change",
+    "Counts",
+    "Decide",
+    "Entry",
+    "Import",
+    "ImportCounts",
+    "Kind",
+    "Progress",
+    "Revision",
+    "Stored",
+    "TakeChanges",
+]
 
 TOPIC = "catalog"
 """The topic announced to all nodes when a change commits."""
 
 
-class Kind(StrEnum):
-    """The two lists of the catalog."""
+Decide = Callable[[Snapshot], Decision]
 
-    USECASES = "usecases"
-    BOTS = "bots"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One use case or bot template. `document` is its canonical JSON: equal bytes mean an unchanged entry."""
-
-    slug: str
-    added_ms: int
-    document: bytes
-
-
-Take = Callable[[Kind, Sequence[Entry]], None]
-"""Receives a load in chunks, each kind in the order of its list: newest first, then by slug."""
-
-TakeWords = Callable[[Kind, Sequence[tuple[str, int]]], None]
-"""Receives the words of a kind in chunks, ordered by code points, each with the number of entries that have it."""
+TakeChanges = Callable[[Sequence[Change]], None]
+"""Receives changes in chunks, in the order of their numbers."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of entries done and the total."""
@@ -45,37 +44,31 @@ def _silent(done: int, total: int) -> None:
     pass
 
 
-class Search(NamedTuple):
-    """At most `limit` entries of a kind that match `q`; of one `category` if it is given, spelled as in its entries.
+class Revision(NamedTuple):
+    """A state of the catalog. `number` grows with each change that commits, and is 0 before the first.
 
-    `words` is the vocabulary of the kind. Without it, all words of `q` must occur as they are.
+    `newest` is the number of the newest change. Removals up to the number `forgotten` may have been deleted.
     """
 
-    kind: Kind
-    q: str
-    limit: int
-    category: str | None = None
-    words: Vocabulary = NO_WORDS
+    number: int
+    newest: int = 0
+    forgotten: int = 0
 
 
-class Found(NamedTuple):
-    """The slugs that a search found, best first.
+class Stored(NamedTuple):
+    """What a store has of an entry: the entry, or, if it was removed, what it was."""
 
-    `relaxed` if no entry has all words, and these have the most of them; `cut` if time ended before the demand was relaxed as
-    far as it should have been.
-    """
-
-    slugs: tuple[str, ...]
-    relaxed: bool = False
-    cut: bool = False
+    entry: Entry | None = None
+    retired: Retired | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Entries to insert or replace by slug, each slug once. `prune` removes absent entries, but only of the kinds in
-    `entries`: a file of bots removes no use case."""
+    """Entries to insert or replace by slug, each slug once, at `now_ms`. `prune` removes absent entries, but only of the
+    kinds in `entries`: a file of bots removes no use case."""
 
     entries: Mapping[Kind, Sequence[Entry]]
+    now_ms: int
     prune: bool = False
     dry_run: bool = False
     progress: Progress = _silent
@@ -114,27 +107,25 @@ class CatalogStore(Protocol):
         """The revision of the newest committed change; 0 before the first."""
         ...
 
-    async def load(self, take: Take, take_words: TakeWords | None = None) -> int:
-        """Load the whole catalog of one revision into `take`; returns the revision. A load that raises may have
-        delivered a part. `take` is called between the store's waits, so that loading does not stall the process.
+    async def changes(self, after: int, take: TakeChanges) -> Revision:
+        """The newest changes of entries whose numbers are above `after`, into `take`, and the revision to which they lead.
 
-        `take_words`, if it is given, gets the words in the same way. They may be older than the entries: those of the last
-        import by a release that counts words.
+        With 0, each entry that exists or was removed has one change, so this loads the whole catalog. All are of one
+        revision. A load that raises may have delivered a part. `take` is called between the store's waits, so that loading
+        does not stall the process.
         """
         ...
 
-    async def search(self, search: Search, *, room: AbstractAsyncContextManager[object], seconds: float) -> Found:
-        """The entries that match, best first, then newest, then by slug.
+    async def stored(self, entry_id: EntryId) -> Stored:
+        """One entry, also if it was removed."""
+        ...
 
-        `q` uses web search syntax: words, "phrases", `or`, `-not`. Titles and names outweigh categories and jobs, and
-        these the rest. No `q` is an error; one without searchable words finds nothing.
+    async def transact(self, batch_id: BatchId, ids: Sequence[EntryId], decide: Decide, now_ms: int) -> Decision:
+        """Read these entries, decide, and commit all changes with the batch id in one transaction, while no other change of
+        the catalog commits.
 
-        If nothing matches, and `q` has no phrase and excludes nothing, the entries that have the most and the rarest of
-        its words are found (`actors.catalog.words`): an unfinished last word stands for those that begin with it, and a
-        misspelled word for the nearest ones.
-
-        The search runs inside `room`. A search whose caller was cancelled leaves it only when it has ended. Raises
-        `trio.TooSlowError` if it finds nothing within `seconds`.
+        If anything changed, increments the revision and announces `TOPIC`. A batch id that is already in the journal is not
+        decided again: its decision is returned. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
         """
         ...
 

@@ -15,7 +15,7 @@ from actors.values import Account, AuditRecord, OutboxMessage, Refused, Steps, T
 STEP = 200
 """The keys that a decision handles before other tasks run. An account has up to 4,000 live ones with the highest limits."""
 
-MOST_ANNOUNCED = 20
+MAX_ANNOUNCED = 20
 """Of more keys that change at once, their account is announced: every node handles each announcement."""
 
 
@@ -200,7 +200,7 @@ class UnitOfWork:
     def _touch(self, keys: Collection[Key]) -> tuple[bytes, ...]:
         """Announce changed keys. Returns their hashes."""
         hashes = tuple([key.hash for key in keys])
-        if len(hashes) > MOST_ANNOUNCED:
+        if len(hashes) > MAX_ANNOUNCED:
             self.decision.touched_tenants += sorted({key.tenant_id for key in keys})
         else:
             self.decision.touched_keys += hashes

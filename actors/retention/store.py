@@ -25,7 +25,9 @@ class Rows(StrEnum):
     KEY_USAGE_DAYS = "key usage days"
     AUDIT = "audit"
     WEBHOOK_DELIVERIES = "webhook deliveries"
+    SUBMISSIONS = "submissions"
     DELETIONS = "deletions"
+    RETIRED_ENTRIES = "retired entries"
     JOURNAL = "journal"
 
 

@@ -1,8 +1,11 @@
 """The commands of administrators."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
 
+from service.catalogctl.catalog_commands import BOT_FACTS, SUBMISSION, USECASE_FACTS
 from service.catalogctl.client import Reply, text_of
 from service.catalogctl.command import CSV, ROOT, Command, argument, command, done, facts, required, table
 from service.catalogctl.failures import Exit, Misused, Refused
@@ -69,10 +72,18 @@ SLOTS = table(
     "There are no slots.",
     state=_slot_state,
 )
+SUBMISSIONS = table(
+    """SUBMISSION*: id; VERSION*: version; KIND: kind; SLUG: slug; EDIT: edit; STATUS*: status; OUTDATED: outdated | no;
+    EMAIL: email""",
+    "No submission matches.",
+)
 CHANGES = table(
     """CHANGE*: id; WHEN*: createdAt moment; ACTION*: action; TARGET*: targetId; BY: actorEmail/actorId/actorType""",
     "No changes.",
 )
+_STORED = "Updated: updatedAt moment; Retired: retiredAt moment"
+USECASE = facts(f"{USECASE_FACTS}; {_STORED}", "useCase")
+BOT = facts(f"{BOT_FACTS}; {_STORED}", "bot")
 SITES = table(
     "WEBSITE*: site; IMPRESSIONS>: impressions; CLICKS>: clicks", "Nothing was counted by website on these days."
 )
@@ -181,7 +192,47 @@ def _entries(session: Session, path: str, **query: str) -> Iterator[Entry]:
             return
 
 
+# Entries of the catalog.
+
+
+def _entry_of(text: str) -> Entry:
+    """An entry as JSON, or in the file after `@`. Raises `Misused`."""
+    try:
+        read = Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text
+        entry = json.loads(read)
+    except OSError as error:
+        raise Misused(f"cannot read {printable(text[1:])}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise Misused(f"the entry is not JSON: {printable(str(error))}") from None
+    if not isinstance(entry, dict):
+        raise Misused("the entry must be a JSON object")
+    return entry
+
+
+usecase_of: Callable[[str], Entry] = partial(_entry_of)
+bot_of: Callable[[str], Entry] = partial(_entry_of)
+
+
+def _put(row: Command, session: Session) -> None:
+    """Put an entry. One that says when it was updated must still be the version that was read."""
+    method, path, _ = row.request(session)
+    entry = row.fields(session)["entry"]
+    seen, if_match = entry.get("updatedAt"), None
+    if seen is not None:
+        stored = session.client.ask("GET", path)
+        current = next((each for each in stored.document.values() if isinstance(each, dict)), {})
+        if stored.document.get("retiredAt") is None and current.get("updatedAt") == seen:
+            if_match = stored.headers.get("etag")
+        if if_match is None:
+            words = "the entry has changed since you read it; read it again, or leave out updatedAt to replace it"
+            raise Refused(words, "precondition_failed")
+    row.finish(session, session.client.ask(method, path, {}, entry, if_match))
+
+
+_ENTRY = "the entry as JSON, or @FILE; with updatedAt it must not have changed since"
 _AREA = "admin/sponsorships"
+_SUBMISSIONS = "admin/catalog/submissions"
+_READ = required(seen="the version of the submission that you read, as submissions has it")
 _REASON = argument("--reason=", "stored in the audit")
 _NOTE = required(note="why; the sponsor reads it")
 _DECIDED = (
@@ -215,6 +266,13 @@ ADMIN = (
             CAMPAIGN, *_DECIDED, body={"decision": "approve"}, run=_decide),
     command("reject", f"POST {_AREA}/campaigns/{{campaign}}/review", "Reject a campaign, or its edit if one waits.",
             CAMPAIGN, *_NOTE, *_DECIDED, body={"decision": "reject"}, run=_decide),
+    command("submissions", f"GET {_SUBMISSIONS}", "List what accounts propose for the catalog; --json has the entries.",
+            SUBMISSIONS, argument("--status=", "only submissions in this state", choices=("pending", "accepted", "declined")),
+            argument("--order=", "default: newest", choices=("newest", "oldest")), paged=True),
+    command("accept", f"POST {_SUBMISSIONS}/{{submission}}/review", "Accept a submission: its entry is published.",
+            SUBMISSION, *_READ, argument("--note=", "the account reads it"), body={"decision": "accept"}),
+    command("decline", f"POST {_SUBMISSIONS}/{{submission}}/review", "Decline a submission.", SUBMISSION, *_READ,
+            *required(note="why; the account reads it"), body={"decision": "decline"}),
     command("refund", f"POST {_AREA}/bookings/{{booking}}/refund", "Refund a paid booking.", BOOKING, _REASON),
     command("decline-refund", f"POST {_AREA}/bookings/{{booking}}/refund-decline",
             "Decline the refund that a sponsor asks for.", BOOKING, *_NOTE),
@@ -226,9 +284,19 @@ ADMIN = (
             argument("--order=", "default: newest", choices=("newest", "oldest")), paged=True, csv=CSV),
     command("sponsors", f"GET {_AREA}/sponsors", "List the accounts with a sponsor profile, newest first.", SPONSORS,
             paged=True, csv=CSV),
+    command("usecase", "GET admin/catalog/usecases/{slug}", "Show a use case as stored, also a retired one.", USECASE),
+    command("put-usecase", "PUT admin/catalog/usecases/{slug}", "Create, replace or restore a use case.", USECASE,
+            argument("ENTRY", _ENTRY, "entry", usecase_of), run=_put),
+    command("retire-usecase", "DELETE admin/catalog/usecases/{slug}", "Retire a use case; putting it restores it.",
+            done("slug", "is retired")),
+    command("bot", "GET admin/catalog/bots/{slug}", "Show a bot template as stored, also a retired one.", BOT),
+    command("put-bot", "PUT admin/catalog/bots/{slug}", "Create, replace or restore a bot template.", BOT,
+            argument("ENTRY", _ENTRY, "entry", bot_of), run=_put),
+    command("retire-bot", "DELETE admin/catalog/bots/{slug}", "Retire a bot template; putting it restores it.",
+            done("slug", "is retired")),
     command("slots", f"GET {_AREA}/slots", "List all slots, retired ones too.", SLOTS, csv=CSV),
     command("audit", f"GET {_AREA}/audit", "Show what was changed, and who did it, newest first.", CHANGES,
-            argument("[ID]", "only changes of this account, campaign, booking, slot or key", "targetId"),
+            argument("[ID]", "only changes of this account, campaign, booking, slot, key or submission", "targetId"),
             argument("--by EMAIL", "only changes that this account made", "actorEmail"),
             argument("--to DAY", "only changes up to this day, such as 2026-11-18"), paged=True, csv=CSV),
     command("sites", f"GET {_AREA}/sites", "Show what was counted by website.", _show_sites,

@@ -18,13 +18,15 @@ FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request. `url` is absolute; `key` is sent only in the Authorization header."""
+    """A request. `url` is absolute; `key` is sent only in the Authorization header. `if_match` is the ETag of what it
+    changes."""
 
     method: str
     url: str
     body: bytes | None = None
     content_type: str = ""
     key: str | None = field(default=None, repr=False)
+    if_match: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +105,16 @@ class Client:
     is_default: bool = False
 
     def ask(
-        self, method: str, path: str, query: Mapping[str, str | int | None] | None = None, body: object = None
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str | int | None] | None = None,
+        body: object = None,
+        if_match: str | None = None,
     ) -> Reply:
         """Send one request with the key and return a successful response. Raises `Refused` or `Unreachable`."""
         sent = None if body is None else json.dumps(body).encode()
-        asked = Asked(method, self._url(path, query or {}), sent, JSON if sent else "", self.key)
+        asked = Asked(method, self._url(path, query or {}), sent, JSON if sent else "", self.key, if_match)
         return self.accepted(self._arrived(lambda: self.send(asked)))
 
     def fetch(self, path: str, query: Mapping[str, str | int | None], write: Callable[[bytes], None]) -> None:

@@ -26,7 +26,7 @@ async def import_catalog(
     async with open_with_running_node(config, data_dir, create=True) as opened:
         present = await opened.catalog.present(Kind.BOTS, sorted(parsed.references))
         with progress_bar("import", "entries") as progress:
-            batch = Import(parsed.entries, prune=prune, dry_run=dry_run, progress=progress)
+            batch = Import(parsed.entries, SystemClock().now_ms(), prune=prune, dry_run=dry_run, progress=progress)
             counts = await retried(partial(opened.catalog.replace, batch))
     for warning in unknown_bots(parsed, present):
         print(f"warning: {warning}", file=sys.stderr)

@@ -22,6 +22,9 @@ FILE_CHARACTERS = 16_384
 
 REMOVED = {
     "actors.failure_window_seconds": "was removed in 1.2, because it is always a minute: delete it",
+    "catalog.keyless_search_seconds": "was removed in 1.2, because a search takes milliseconds: delete it",
+    "catalog.search_seconds": "was removed in 1.2, because a search takes milliseconds: delete it",
+    "catalog.waiters_per_caller": "was removed in 1.2, because a search takes milliseconds: delete it",
     "actors.failures": "was removed in 1.2, because the fifth failure within a minute always ends the process: delete it",
     "database.os_user": "was removed in 1.2, because server.user names the same user: set that",
     "events.bucket_hours": "was removed in 1.2, because an event counts once a day: delete it",

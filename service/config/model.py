@@ -75,7 +75,6 @@ class Config(Section):
         # An actor must time out before HTTP does, because it compensates for late commits.
         below("actors.answer_seconds", actors.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
         below("events.answer_seconds", self.events.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
-        below("catalog.search_seconds", self.catalog.search_seconds, "http.answer_seconds", self.http.answer_seconds)
         if self.backup.every_hours and database.url:
             raise ValueError(
                 "backup.every_hours works on the embedded database only, and database.url is set: set it to 0, and back up "

@@ -176,6 +176,7 @@ class Retention(Section):
     sessions_days: Annotated[int, Field(ge=1, le=3_650)]
     mails_days: Annotated[int, Field(ge=1, le=365)]
     webhook_deliveries_days: Annotated[int, Field(ge=7, le=365)]
+    retired_entries_days: Annotated[int, Field(ge=30, le=3_650)]
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -237,12 +238,4 @@ class Catalog(Section):
     check_seconds: Annotated[float, Field(gt=0, le=1)]
     searches: Count
     search_waiters: Count
-    waiters_per_caller: Count
-    search_seconds: Seconds
-    keyless_search_seconds: Seconds
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        keyless = self.keyless_search_seconds
-        at_most("catalog.keyless_search_seconds", keyless, "catalog.search_seconds", self.search_seconds)
-        return self
+    synonyms: str

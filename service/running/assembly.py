@@ -11,6 +11,8 @@ from actors.accounts.actor import AccountActor
 from actors.accounts.sweeper import AccountEraser
 from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
+from actors.catalog.actor import CatalogEditor
+from actors.catalog.submission_actor import SubmissionActor
 from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
@@ -47,6 +49,7 @@ from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
 from service.config.bounds import origin_of
 from service.config.model import Config
+from service.config.synonyms import synonyms_in
 from service.config.user_errors import ConfigError
 from service.observability import collectors
 from service.observability.client_address import Proxies
@@ -80,14 +83,17 @@ class Classes:
     quota: type[QuotaAccountant] = QuotaAccountant
     mail: type[MailSender] = MailSender
     webhook_sender: type[WebhookSender] = WebhookSender
+    submissions: type[SubmissionActor] = SubmissionActor
     ledger: type[BookingLedger] = BookingLedger
     sweeper: type[HoldAndRefundSweeper] = HoldAndRefundSweeper
     hasher: type[VisitorHasher] = VisitorHasher
     deduper: type[EventDeduper] = EventDeduper
     windows: type[WindowReader] = WindowReader
     partitions: type[PartitionManager] = PartitionManager
+    catalog: type[Catalog] = Catalog
     placements: type[Placements] = Placements
     sites: type[SiteBook] = SiteBook
+    editor: type[CatalogEditor] = CatalogEditor
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +194,11 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
             stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
         ),
         mail=_mail_sender(config, links, stores.outbox, ports, limits),
-        catalog=Catalog(stores.catalog, limits.catalog),
+        submissions=classes.submissions(
+            stores.submissions, clock, entropy, limits.submissions, node=node, limits=bounds
+        ),
+        catalog=classes.catalog(stores.catalog, limits.catalog, synonyms_in(config.catalog.synonyms)),
+        editor=classes.editor(stores.catalog, clock, entropy, None, node=node, limits=bounds),
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
         sponsorship=stores.sponsorship,

@@ -79,7 +79,7 @@ async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
     the database is used with another secret or billing mode."""
     await Secrets.load(config, data_dir, opened.identity)
     await refuse_other_mode(config, opened.identity)
-    await load_samples(opened.catalog)
+    await load_samples(opened.catalog, SystemClock())
     if config.billing.mode == "test":
         # Not in live mode, where the demo's slots would be for sale.
         await load_demo(opened.demo, SystemClock(), SystemEntropy())

@@ -13,6 +13,7 @@ from actors.bookings.invoices import Seller
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
+from actors.catalog.submission_rules import SubmissionRules
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.devices.state import DeviceRules
 from actors.events.sites import SiteRules
@@ -74,6 +75,7 @@ class Limits:
     catalog: CatalogLimits
     placements: PlacementsLimits
     webhooks: WebhookRules
+    submissions: SubmissionRules
     webhook_sender: SenderLimits
 
     @classmethod
@@ -107,14 +109,10 @@ class Limits:
             nodes=filled(NodeRules, config.nodes),
             accounts=account_rules(config),
             retention=filled(RetentionRules, config.retention),
-            # Searches are the slowest reads, and anyone may start and abandon them. They get half of the pool.
-            catalog=filled(
-                CatalogLimits,
-                config.catalog,
-                searches=min(config.catalog.searches, max(1, config.database.connections // 2)),
-            ),
+            catalog=filled(CatalogLimits, config.catalog),
             placements=filled(PlacementsLimits, config.bookings),
             webhooks=filled(WebhookRules, config.webhooks),
+            submissions=SubmissionRules(),
             webhook_sender=sender_limits(config),
         )
 

@@ -14,6 +14,20 @@ class LinkUse(BaseModel, strict=True):
     token: Annotated[str, Field(max_length=100)]
 
 
+class RetiredEntry(BaseModel):
+    """An entry of the catalog that was removed."""
+
+    kind: str
+    slug: str
+    retiredAt: int
+
+
+class RetiredEntries(BaseModel):
+    """The entries that were removed last, newest first."""
+
+    items: list[RetiredEntry]
+
+
 class CatalogSize(BaseModel):
     """How many entries the catalog has."""
 

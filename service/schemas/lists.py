@@ -91,6 +91,13 @@ class CatalogQuery(Query):
     limit: _Limit[Annotated[int, Field(ge=1, le=100)]] = DEFAULT_LIMIT
 
 
+class ChangesQuery(Query):
+    """Query of the changes of the catalog."""
+
+    cursor: Cursor = None
+    limit: _Limit[Annotated[int, Field(ge=1, le=1_000)]] = DEFAULT_LIMIT
+
+
 class SponsorshipQuery(Query):
     """Query of the lists of the sponsorship area."""
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from pydantic import ValidationError
 
 from actors.catalog.store import Entry, Kind
-from service.schemas.catalog import Bot, UseCase, document_of
+from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
 from service.schemas.problems import problems_of, text_of
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
@@ -22,7 +22,7 @@ MAX_ERRORS = 50
 MESSAGE_CHARACTERS = 300
 
 KINDS: Mapping[str, Kind] = {"usecase": Kind.USECASES, "bot": Kind.BOTS}
-MODELS: Mapping[Kind, type[UseCase] | type[Bot]] = {Kind.USECASES: UseCase, Kind.BOTS: Bot}
+MODELS: Mapping[Kind, type[UseCaseEntry] | type[BotEntry]] = {Kind.USECASES: UseCaseEntry, Kind.BOTS: BotEntry}
 
 _BOM = b"\xef\xbb\xbf"
 _DOCUMENT = re.compile(rb'[ \t\r\n]*(?:\[|\{[ \t\r\n]*"(?:usecases|bots)"[ \t\r\n]*:)')
@@ -118,13 +118,13 @@ class _Collector:
             slug: place for slug, place in self._references.items() if (Kind.BOTS, slug) not in self._places
         }
 
-    def _keep(self, place: str, kind: Kind, entry: UseCase | Bot) -> None:
+    def _keep(self, place: str, kind: Kind, entry: UseCaseEntry | BotEntry) -> None:
         first = self._places.get((kind, entry.slug))
         if first is not None:
             raise Malformed(f"has the same slug as {first}")
         self._places[kind, entry.slug] = place
         self._parsed.entries.setdefault(kind, []).append(Entry(entry.slug, entry.addedAt, document_of(entry)))
-        if isinstance(entry, UseCase) and entry.guide is not None:
+        if isinstance(entry, UseCaseEntry) and entry.guide is not None:
             for slug in entry.guide.botSlugs:
                 self._references.setdefault(slug, place)
 

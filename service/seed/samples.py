@@ -28,14 +28,14 @@ PAUSE_SECONDS = 0.2
 T = TypeVar("T")
 
 
-async def load_samples(store: CatalogStore) -> None:
+async def load_samples(store: CatalogStore, clock: Clock) -> None:
     """Import the sample catalog, unless the database has ever held a catalog."""
     if await store.revision() > 0:
         return
     with FILE.open("rb") as stream:
         parsed = parse(stream)
     assert not parsed.errors, f"the sample catalog is not valid: {parsed.errors[0]}"
-    counts = await retried(partial(store.replace, Import(parsed.entries)))
+    counts = await retried(partial(store.replace, Import(parsed.entries, clock.now_ms())))
     log.info("loaded the sample catalog: %d entries", counts.writes)
 
 

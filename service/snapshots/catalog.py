@@ -1,38 +1,55 @@
 """The catalog in memory: an immutable snapshot for requests, and the follower that keeps it current.
 
-Entries are kept as JSON, so serving a page only joins bytes.
+Entries are kept as JSON, so serving a page only joins bytes. Searches read an index in memory (ADR 0097).
 """
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import inf
+from functools import partial
+from operator import attrgetter
+from typing import NamedTuple, TypeVar
 
 import trio
 
-from actors.catalog.store import CatalogStore, Found, Kind, Search
+from actors.catalog.messages import Change, Entry, Kind
+from actors.catalog.store import CatalogStore
 from actors.kernel.mailbox import answer_due
+from actors.values import Overloaded
 from service.snapshots.catalog_entries import CatalogSnapshot, Item, Page, Position, SnapshotBuilder
-from service.snapshots.fair_limiter import FairLimiter
 from service.snapshots.follower import SnapshotFollower
-from service.snapshots.turns import Searcher
+from service.snapshots.freed_memory import give_back
+from service.snapshots.search_index import SearchIndex
+from service.snapshots.search_query import Found
+
+T = TypeVar("T")
+
+LONG = 10_000
+"""A snapshot of more changes is built in a thread, so that the event loop does not wait for it."""
+
+MANY = 100
+"""So many changes are an import or a start, and logged. Edits are not."""
 
 SEARCH_CHARACTERS = 200
-"""Maximum length of `q` (ADR 0015)."""
+"""Maximum length of `q` (ADR 0097)."""
+AT_ONCE_ENTRIES = 2_000
+"""Entries of a list whose searches take less time than a thread costs: well below a millisecond."""
+AT_FIRST_ENTRIES, SLICE = 10_000, 5_000
+"""More new entries than this are indexed by their titles and subjects first, and then in slices, so that neither a start nor
+a change that comes meanwhile has to wait for the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogLimits:
-    """Limits of the catalog. `searches` run at once, one of each caller; `search_waiters` may wait, `waiters_per_caller` of
-    each caller, and further ones are refused. One network has at most a quarter of the searches and half of the places. A
-    search fails after `search_seconds`, which include the wait. At most `remembered_pages` first pages of up to
-    `remembered_page_bytes` are cached."""
+    """Limits of the catalog. `searches` run at once in threads, `search_waiters` may wait, and further ones are refused.
+    At most `remembered_pages` first pages of up to `remembered_page_bytes` are cached, and the related entries of at most
+    `remembered_related`."""
 
     check_seconds: float = 0.5
     searches: int = 4
-    search_waiters: int = 64
-    waiters_per_caller: int = 2
+    search_waiters: int = 256
     remembered_searches: int = 256
-    search_seconds: float = 4.0
+    remembered_related: int = 4_096
     remembered_pages: int = 64
     remembered_page_bytes: int = 256 * 1024
 
@@ -50,23 +67,40 @@ class CatalogStatistics:
     remembered: int
 
 
+class _Asked(NamedTuple):
+    kind: Kind
+    q: str
+    limit: int
+    category: str | None
+
+
 class Catalog(SnapshotFollower):
-    """Holds the newest snapshot. While the store is unavailable, the last one is served, and only cached searches work."""
+    """Holds the newest snapshot and its index. While the store is unavailable, the last ones are served.
+
+    `synonyms` are groups of words that mean the same.
+    """
 
     name = "catalog"
 
-    def __init__(self, store: CatalogStore, limits: CatalogLimits | None = None) -> None:
+    def __init__(
+        self, store: CatalogStore, limits: CatalogLimits | None = None, synonyms: Iterable[Sequence[str]] = ()
+    ) -> None:
         self._limits = limits or CatalogLimits()
         super().__init__(self._limits.check_seconds)
         self.snapshot = CatalogSnapshot()
         self._store = store
-        limits = self._limits
-        self._turns = FairLimiter(limits.searches, limits.search_waiters, limits.waiters_per_caller)
-        # Search -> its result, least recently used first. Each snapshot has a new dict, so that a search started before it
-        # cannot store an old result.
-        self._remembered: dict[Search, Found] = {}
+        self._index = SearchIndex(synonyms)
+        self._searching = trio.CapacityLimiter(self._limits.searches)
+        self._indexing = trio.CapacityLimiter(1)
+        # The slugs that are indexed in brief, the newest last.
+        self._brief: dict[Kind, list[str]] = {}
+        # The last searches with their results, least recently used first. Each snapshot has a new dict, so that a search
+        # started before it cannot store an old result.
+        self._remembered: dict[_Asked, Found] = {}
         self._searches = 0
-        # (kind, category, limit) -> rendered first page, a new dict for each snapshot too.
+        # (kind, slug, limit) -> slugs of related entries, oldest first, likewise.
+        self._related: dict[tuple[Kind, str, int], Sequence[str]] = {}
+        # (kind, category, limit) -> rendered first page, likewise.
         self._first_pages: dict[tuple[Kind, str | None, int], Item] = {}
 
     # Reads.
@@ -92,33 +126,50 @@ class Catalog(SnapshotFollower):
                 del self._first_pages[next(iter(self._first_pages))]
         return item
 
-    async def search(
-        self, kind: Kind, q: str, limit: int, searcher: Searcher, *, category: str | None = None, seconds: float = inf
-    ) -> tuple[Page, bool]:
+    async def search(self, kind: Kind, q: str, limit: int, *, category: str | None = None) -> tuple[Page, bool]:
         """At most `limit` entries that match `q`, best first, or a remembered result; of one `category` if it is given, as
-        `category` returns it. True if no entry has all words, and these have the most of them. Raises `CallerBusy`,
-        `Overloaded`, `StorageUnavailable`, or `trio.TooSlowError` if the search runs longer than `seconds`, after
-        `search_seconds` or at the request's deadline. The `searcher` names who shares one turn to search, and its network."""
+        `category` returns it. True if no entry has all words, and these have the most of them. Raises `Overloaded` at once
+        if too many searches wait, or `trio.TooSlowError` if its turn does not come before the request's deadline."""
         assert len(q) <= SEARCH_CHARACTERS, "the handler must refuse a longer q"
-        remembered = self._remembered
-        search = Search(kind, q, limit, category, self.snapshot.lists[kind].words)
-        found = remembered.pop(search, None)
+        remembered, asked = self._remembered, _Asked(kind, q, limit, category)
+        found = remembered.pop(asked, None)
         if found is None:
-            with trio.fail_at(min(trio.current_time() + self._limits.search_seconds, answer_due.get())):
-                found = await self._search(search, searcher, seconds)
+            found = await self._read(kind, partial(self._index.search, *asked))
+            self._searches += 1
         else:
             await trio.lowlevel.checkpoint()
-        if not found.cut:
-            remembered[search] = found
+        remembered[asked] = found
         while len(remembered) > self._limits.remembered_searches:
             del remembered[next(iter(remembered))]
         return self.snapshot.pick(kind, found.slugs), found.relaxed
 
-    async def _search(self, search: Search, searcher: Searcher, seconds: float) -> Found:
-        seconds = min(seconds, self._limits.search_seconds)
-        found = await self._store.search(search, room=self._turns.turn(searcher), seconds=seconds)
-        self._searches += 1
-        return found
+    async def related(self, kind: Kind, slug: str, limit: int) -> Page:
+        """At most `limit` other entries of the kind that are about the same as the entry `slug`, nearest first. Empty if
+        there is no such entry, or none is near. Costs as much as a search until it is remembered, and raises as one."""
+        related, key = self._related, (kind, slug, limit)
+        slugs = related.get(key)
+        if slugs is None:
+            known = self.snapshot.lists[kind].item(slug)
+            if known is None:
+                return Page((), b"")
+            slugs = await self._read(kind, partial(self._index.related, kind, slug, known.body, limit))
+            related[key] = slugs
+            if len(related) > self._limits.remembered_related:
+                del related[next(iter(related))]
+        return self.snapshot.pick(kind, slugs)
+
+    async def _read(self, kind: Kind, work: Callable[[], T]) -> T:
+        """Read the index: at once if the list is short, else in a thread."""
+        if len(self.snapshot.lists[kind]) <= AT_ONCE_ENTRIES:
+            await trio.lowlevel.checkpoint()
+            return work()
+        if self._searching.statistics().tasks_waiting >= self._limits.search_waiters:
+            raise Overloaded
+        with trio.fail_at(answer_due.get()):
+            return await self._in_thread(work, self._searching)
+
+    async def _in_thread(self, work: Callable[[], T], room: trio.CapacityLimiter) -> T:
+        return await trio.to_thread.run_sync(work, limiter=room)
 
     def statistics(self) -> CatalogStatistics:
         return CatalogStatistics(
@@ -143,11 +194,59 @@ class Catalog(SnapshotFollower):
     async def _is_current(self) -> bool:
         return await self._store.revision() == self.revision
 
+    async def _round(self) -> None:
+        follows = self.loaded
+        await super()._round()
+        if self._brief:
+            if follows:
+                await self._in_thread(self._index_slice, self._indexing)
+                self._forget()
+            self.wake()
+
     async def _load(self) -> None:
         started = trio.current_time()
         builder = SnapshotBuilder(self.snapshot)
-        revision = await self._store.load(builder.take, builder.take_words)
-        self.snapshot = builder.finished(revision)
-        self._remembered = {}
+        revision = await self._store.changes(builder.after, builder.take)
+        if not builder.leads_to(revision):
+            builder = SnapshotBuilder(CatalogSnapshot())
+            revision = await self._store.changes(builder.after, builder.take)
+        if len(self.snapshot.changes) + len(builder.changes) > LONG:
+            snapshot = await trio.to_thread.run_sync(builder.finished, revision)
+        else:
+            snapshot = builder.finished(revision)
+        await self._in_thread(partial(self._index_changes, self.snapshot, snapshot, builder.changes), self._indexing)
+        self.snapshot = snapshot
         self._first_pages = {}
-        self._log.info("loaded %r in %.1f s", self.snapshot, trio.current_time() - started)
+        self._forget()
+        level, count = (logging.INFO if len(builder.changes) >= MANY else logging.DEBUG), len(builder.changes)
+        self._log.log(level, "loaded %d changes of %r in %.1f s", count, self.snapshot, trio.current_time() - started)
+
+    def _forget(self) -> None:
+        """Forget what was read before the last change of the index, and what is being read."""
+        self._remembered = {}
+        self._related = {}
+
+    def _index_changes(self, before: CatalogSnapshot, snapshot: CatalogSnapshot, changes: Sequence[Change]) -> None:
+        """Index the `changes` that lead to a snapshot, or all of it."""
+        for kind, entries in snapshot.lists.items():
+            removed = entries.gone_since(before.lists[kind])
+            saved = [
+                Entry(change.slug, change.added_ms, change.document)
+                for change in changes
+                if change.id.kind is kind and change.document is not None
+            ]
+            brief = len(saved) > AT_FIRST_ENTRIES
+            self._index.apply(kind, saved, removed, brief=brief)
+            if brief:
+                self._brief[kind] = [entry.slug for entry in sorted(saved, key=attrgetter("added_ms", "slug"))]
+        give_back()
+
+    def _index_slice(self) -> None:
+        """Index the next of the entries that are indexed in brief."""
+        kind, slugs = next(iter(self._brief.items()))
+        self._index.apply(kind, self.snapshot.lists[kind].entries(slugs[-SLICE:]), ())
+        give_back()
+        del slugs[-SLICE:]
+        if not slugs:
+            del self._brief[kind]
+            self._log.info("indexed all %d %s", len(self.snapshot.lists[kind]), kind)

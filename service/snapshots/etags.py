@@ -1,13 +1,21 @@
 """Strong ETags, made from a body's digest and so the same on every node. Pure."""
 
-from base64 import urlsafe_b64encode
-from hashlib import blake2b
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 
-DIGEST_BYTES = 16
+from actors.catalog.messages import VERSION_BYTES as DIGEST_BYTES
+from actors.catalog.messages import version_of as digest_of
+
+__all__ = ["DIGEST_BYTES", "digest_in", "digest_of", "etag_of"]
+
+_ETAG = re.compile(r'"([A-Za-z0-9_-]{22})(-(br|gzip)(-best)?)?"')
+"""The ETag of a digest, in any coding of the body (`service.api.encodings.tag_in`)."""
 
 
-def digest_of(content: bytes) -> bytes:
-    return blake2b(content, digest_size=DIGEST_BYTES).digest()
+def digest_in(etag: str) -> bytes | None:
+    """The digest of which an ETag was made, whatever the coding of the body. None if it is no ETag of this service."""
+    found = _ETAG.fullmatch(etag)
+    return None if found is None else urlsafe_b64decode(f"{found[1]}==")
 
 
 def etag_of(digest: bytes) -> str:

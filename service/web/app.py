@@ -80,7 +80,8 @@ def build_app(
     app = QuartTrio("service.web", template_folder="templates", static_folder=None)
     compressor = Compressor()
     app.asgi_http_class = ShieldedConnection
-    app.request_class = _bounded({each.path: each.body_bytes for each in operations if each.body_bytes is not None})
+    bodies = {each.path: each.body_bytes for each in operations if each.body_bytes is not None}
+    app.request_class = _bounded(bodies | {each.path: each.body_bytes for each in pages if each.body_bytes is not None})
     app.config["MAX_CONTENT_LENGTH"] = services.config.http.body_bytes
     app.config["BODY_TIMEOUT"] = services.config.http.request_seconds
     app.config["RESPONSE_TIMEOUT"] = RESPONSE_SECONDS
@@ -125,11 +126,14 @@ def request_middleware(
 
 
 def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
-    """A request class with body limits in bytes by path. Quart itself has one limit for all paths."""
+    """A request class with body limits in bytes by path, whose last part may be a parameter. Quart itself has one limit for
+    all paths."""
+    by_parent = {path.rpartition("/")[0]: most for path, most in limits.items() if path.endswith("}")}
 
     class BoundedRequest(TrioRequest):
         def __init__(self, method: str, scheme: str, path: str, *rest: Any, **named: Any) -> None:
-            named["max_content_length"] = limits.get(path, named.get("max_content_length"))
+            most = limits.get(path) or by_parent.get(path.rpartition("/")[0])
+            named["max_content_length"] = most or named.get("max_content_length")
             super().__init__(method, scheme, path, *rest, **named)
 
         @property

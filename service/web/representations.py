@@ -66,13 +66,14 @@ class Published:
     etag: str = ""
     link: str = ""
     """The value of its `Link` header, if it has one."""
+    max_age_seconds: int = MAX_AGE_SECONDS
 
     def answer(self, headers: Mapping[str, str]) -> Answer:
         """200 with the document, which may be compressed, or 304 if the client has it. `headers` are the request's."""
         body = self.body
         assert self.etag or isinstance(body, bytes), "without an ETag, the body has to be known"
         etag = self.etag if not isinstance(body, bytes) else etag_of(digest_of(body))
-        own: Headers = [("cache-control", f"public, max-age={MAX_AGE_SECONDS}"), VARY]
+        own: Headers = [("cache-control", f"public, max-age={self.max_age_seconds}"), VARY]
         if self.link:
             own.append(("link", self.link))
         tag = known_tag(headers, etag)

@@ -14,9 +14,6 @@ from asyncpg import exceptions as pg
 
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 
-OutOfTime = pg.QueryCanceledError
-"""The server ended a statement at its time limit. For statements that expect it; it is `StorageUnavailable` otherwise."""
-
 CONTENDED = (
     pg.SerializationError,
     pg.DeadlockDetectedError,

@@ -6,7 +6,7 @@ transactions do.
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
@@ -117,18 +117,12 @@ class Database:
         """
         return await self._cross(partial(self._statement, work, commits=True), self.limits.command_seconds)
 
-    async def read(self, work: Work[T], *, room: AbstractAsyncContextManager[object] | None = None) -> T:
+    async def read(self, work: Work[T]) -> T:
         """Run `work(connection)` outside a transaction: for reads, and for single statements that may run twice.
 
-        Unlike a write, a read can be cancelled at once; its query runs to its end in the background. The read stays in
-        `room` until then, so a `room` that limits reads counts abandoned ones too.
+        Unlike a write, a read can be cancelled at once; its query runs to its end in the background.
         """
-
-        async def run() -> T:
-            async with room or nullcontext():
-                return await self._cross(partial(self._statement, work), self.limits.command_seconds)
-
-        return await self._reads.run(run)
+        return await self._reads.run(lambda: self._cross(partial(self._statement, work), self.limits.command_seconds))
 
     async def fetch(self, statement: str, *values: Any) -> Sequence[Row]:
         """The rows of one reading statement."""

@@ -1,20 +1,20 @@
 """The catalog store over Postgres."""
 
 from collections.abc import Iterator, Sequence, Set
-from contextlib import AbstractAsyncContextManager
-from functools import partial
 
-import trio
-
-from actors.catalog.store import Counts, Entry, Found, Import, ImportCounts, Kind, Search, Take, TakeWords
-from actors.catalog.words import LONGEST_WORD, MOST_WORDS
-from storage.connection.pool import Connection, Store
-from storage.postgres.catalog_search import search_catalog
+from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind, Retired
+from actors.catalog.state import Changes, Decision, Snapshot
+from actors.catalog.store import Counts, Decide, Import, ImportCounts, Revision, Stored, TakeChanges
+from actors.values import BatchId
+from storage.connection.pool import Connection, Row, Store
+from storage.rows.journal import decide_once
 from storage.rows.statements import statements
+from storage.rows.tables import AUDIT
 
 SQL = statements("catalog")
 
-LOAD_ROWS = 500
+LOAD_ROWS = 200
+"""Entries that are handed over at once. The loop does nothing else for 3 ms meanwhile."""
 IMPORT_ROWS = 1_000
 LOAD_SECONDS = 120.0
 IMPORT_SECONDS = 1_800.0
@@ -26,28 +26,34 @@ class PostgresCatalog(Store):
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))
 
-    async def load(self, take: Take, take_words: TakeWords | None = None) -> int:
-        async def work(connection: Connection) -> int:
+    async def changes(self, after: int, take: TakeChanges) -> Revision:
+        async def work(connection: Connection) -> Revision:
             await connection.execute(SQL.one_snapshot)
-            revision = int(await connection.fetchval(SQL.revision))
-            for kind in Kind:
-                cursor = await connection.cursor(SQL.load, kind.value)
-                while rows := await cursor.fetch(LOAD_ROWS):
-                    take(kind, [Entry(*row) for row in rows])
-                if take_words is not None:
-                    cursor = await connection.cursor(SQL.load_words, kind.value)
-                    while rows := await cursor.fetch(LOAD_ROWS):
-                        take_words(kind, rows)
-            return revision
+            number = int(await connection.fetchval(SQL.revision))
+            forgotten = int(await connection.fetchval(SQL.horizon))
+            newest = max(after, forgotten)
+            cursor = await connection.cursor(SQL.changes, after)
+            while rows := await cursor.fetch(LOAD_ROWS):
+                take([_change(row) for row in rows])
+                newest = max(newest, rows[-1]["number"])
+            return Revision(number, newest, forgotten)
 
         return await self._database.transact(work, seconds=LOAD_SECONDS)
 
-    async def search(self, search: Search, *, room: AbstractAsyncContextManager[object], seconds: float) -> Found:
-        seconds = min(seconds, self._database.limits.statement_seconds)
-        found = await self._database.read(partial(search_catalog, search, seconds), room=room)
-        if found is None:
-            raise trio.TooSlowError(f"a search took longer than {seconds:g} s")
-        return found
+    async def stored(self, entry_id: EntryId) -> Stored:
+        found = await self._database.read(lambda connection: read_entries(connection, [entry_id]))
+        return Stored(found.entries.get(entry_id), found.retired.get(entry_id))
+
+    async def transact(self, batch_id: BatchId, ids: Sequence[EntryId], decide: Decide, now_ms: int) -> Decision:
+        async def read(connection: Connection) -> Snapshot:
+            await connection.execute(SQL.lock_revision)
+            return await read_entries(connection, ids)
+
+        async def write(connection: Connection, before: Snapshot, decision: Decision) -> None:
+            await write_rounds(connection, decision.rounds, now_ms)
+            await AUDIT.insert(connection, decision.audits)
+
+        return await decide_once(self._database, batch_id, read, decide, write)
 
     async def present(self, kind: Kind, slugs: Sequence[str]) -> Set[str]:
         return {row["slug"] for row in await self._database.fetch(SQL.present, kind.value, list(slugs))}
@@ -58,14 +64,62 @@ class PostgresCatalog(Store):
                 await connection.execute(SQL.one_snapshot)
             await connection.execute(SQL.import_timeouts)
             revision = int(await connection.fetchval(SQL.revision if batch.dry_run else SQL.lock_revision))
+            await connection.execute(SQL.at, batch.now_ms)
             counts = await _replace(connection, batch)
             result = ImportCounts(revision, counts)
             if batch.dry_run or not result.writes:
                 return result
-            await connection.execute(SQL.recount_words, MOST_WORDS, LONGEST_WORD)
             return ImportCounts(await connection.fetchval(SQL.advance), counts)
 
         return await self._database.transact(work, seconds=IMPORT_SECONDS)
+
+
+async def read_entries(connection: Connection, ids: Sequence[EntryId]) -> Snapshot:
+    """These entries, removed ones too. Whoever decides on them has locked the revision before (`SQL.lock_revision`)."""
+    snapshot = Snapshot()
+    for row in await connection.fetch(SQL.entries, [each.kind.value for each in ids], [each.slug for each in ids]):
+        entry_id, entry = EntryId(Kind(row["kind"]), row["slug"]), _entry(row)
+        if row["removed"]:
+            snapshot.retired[entry_id] = Retired(entry, row["at_ms"])
+        else:
+            snapshot.entries[entry_id] = entry
+    return snapshot
+
+
+async def write_rounds(connection: Connection, rounds: Sequence[Changes], now_ms: int) -> None:
+    """Write changes at `now_ms`, advance the revision and notify all nodes on commit. Nothing, if there are no changes."""
+    if not rounds:
+        return
+    await connection.execute(SQL.at, now_ms)
+    for changes in rounds:
+        for kind in Kind:
+            saved = [entry for each, entry in changes.saved.items() if each.kind is kind]
+            removed = [each.slug for each in changes.removed if each.kind is kind]
+            if saved:
+                await connection.execute(SQL.save, kind.value, *_columns(saved))
+            if removed:
+                await connection.execute(SQL.remove, kind.value, removed)
+    await connection.execute(SQL.advance)
+
+
+def _change(row: Row) -> Change:
+    entry_id = EntryId(Kind(row["kind"]), row["slug"])
+    change = ChangeType(row["change"])
+    if row["document"] is None:
+        return Change(entry_id, row["number"], change, row["at_ms"])
+    return Change(entry_id, row["number"], change, row["at_ms"], row["added_ms"], _entry(row).served)
+
+
+def _entry(row: Row) -> Entry:
+    return Entry(row["slug"], row["added_ms"], row["document"], row["at_ms"])
+
+
+def _columns(entries: Sequence[Entry]) -> tuple[list[str], list[str], list[int]]:
+    return (
+        [entry.slug for entry in entries],
+        [entry.document.decode() for entry in entries],
+        [entry.added_ms for entry in entries],
+    )
 
 
 async def _replace(connection: Connection, batch: Import) -> dict[Kind, Counts]:
@@ -86,10 +140,9 @@ async def _replace(connection: Connection, batch: Import) -> dict[Kind, Counts]:
 
 async def _save(connection: Connection, kind: Kind, chunk: Sequence[Entry], *, dry_run: bool) -> tuple[int, int]:
     """Write a chunk. Returns how many entries are new and how many changed."""
-    slugs, documents = [entry.slug for entry in chunk], [entry.document.decode() for entry in chunk]
+    slugs, documents, added_ms = _columns(chunk)
     row = await connection.fetchrow(SQL.compare, kind.value, slugs, documents)
     if not dry_run and row["added"] + row["changed"]:
-        added_ms = [entry.added_ms for entry in chunk]
         await connection.execute(SQL.save, kind.value, slugs, documents, added_ms)
     return row["added"], row["changed"]
 

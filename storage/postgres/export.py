@@ -109,6 +109,10 @@ BY_OTHERS = "each.actor_email is distinct from (select email from person)"
 KEYS = (
     f"{PERSON} select id, {AT} as place from api_keys where {OF_TENANT} and {MADE.after} order by {MADE.order} limit $4"
 )
+SUBMISSIONS = (
+    f"{PERSON} select id, {AT} as place from catalog_submissions where {OF_TENANT} and {RECORDED.after} "
+    f"order by {RECORDED.order} limit $4"
+)
 BY_ID = 'id collate "C" > $3 order by id collate "C" limit $4'
 BOOKINGS = f"{PERSON} select id, id as place from bookings where {OF_TENANT} and {BY_ID}"
 OTHERS = (
@@ -162,6 +166,7 @@ SOURCES: Mapping[str, Source] = {
     "delivery_days": Source("true", joined("booking_id", padded("day", 10)), DELIVERED, parents=BOOKINGS, words=1),
     "webhooks": Source(OF_TENANT),
     "webhook_deliveries": Source("true", joined("webhook_id", padded("seq", 19)), SENT),
+    "catalog_submissions": Source(OF_TENANT, AT, index=RECORDED),
     "event_site_counts": Source(
         "true", joined("booking_id", padded("day", 10), "site"), BY_SITE, parents=BOOKINGS, words=2
     ),
@@ -177,6 +182,7 @@ MORE: Mapping[str, Sequence[Source]] = {
         Source(BY_OTHERS, OF_RECORD, of_each("audit", "target_id"), parents=OTHERS, words=2),
         Source(BY_OTHERS, OF_RECORD, of_each("audit", "target_id"), parents=KEYS, words=2),
         Source(BY_OTHERS, OF_RECORD, of_each("audit", "target_id"), parents=BOOKINGS, words=2),
+        Source(BY_OTHERS, OF_RECORD, of_each("audit", "target_id"), parents=SUBMISSIONS, words=2),
     ),
 }
 """Rows of the same tables that are found in other ways, and follow the others. Places of these tables begin with a number."""

@@ -300,6 +300,7 @@ class PostgresSponsorship(Store):
             others["trouble"],
             others["requested"],
             others["sponsors"],
+            others["submissions"],
         )
 
     async def refundable(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[Booking]:

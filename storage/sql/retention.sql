@@ -149,10 +149,34 @@ with old as materialized (
 )
 select count(*) from gone
 
+-- name: submissions
+-- Delete submissions that were decided long ago. The entries of accepted ones are in the catalog.
+{delete from catalog_submissions by id where decided_ms < $1 order by decided_ms limit $2 for update skip locked}
+
 -- name: deletions
 -- Forget deletions of accounts that were requested and not confirmed.
 {delete from account_deletions by tenant_id where due_ms is null and sent_ms < $1 order by sent_ms limit $2 for update
     skip locked}
+
+-- name: retired_entries
+-- Forget entries that were removed long ago, and note up to which number removals may be missing. The revision is locked, as for
+-- any change of the catalog, and advances so that nodes forget them, too; if it is locked already, they are left for later.
+with turn as materialized (
+    select singleton from catalog_revision for update skip locked
+), old as materialized (
+    select number from catalog_changes
+    where change = 'removed' and at_ms < $1 and (select singleton from turn)
+    order by at_ms limit $2
+), gone as (
+    delete from catalog_changes where number = any (array(select number from old)) returning 1
+), noted as (
+    update catalog_forgotten set number = greatest(catalog_forgotten.number, (select max(number) from old))
+    where exists (select from old)
+), advanced as (
+    update catalog_revision set revision = revision + 1 where exists (select from old)
+    returning pg_notify('catalog', 'catalog')
+)
+select count(*) from gone
 
 -- name: journal
 -- Delete the batch ids of nodes that ended long ago, by this server's clock, too: a batch id settles unknown outcomes of

@@ -1,4 +1,4 @@
-"""An attack on search: many addresses of one network, with many anonymous keys, ask for what costs the database most."""
+"""An attack on search: many addresses of one network, with many anonymous keys, ask for what costs the index most."""
 
 import json
 import random
@@ -22,10 +22,8 @@ ADDRESSES = [f"127.0.1.{number}" for number in range(1, 21)]
 """The attacker's addresses, in another network (/24) than the probe's."""
 SEARCHED: Settings = {
     "database.connections": 8,
-    # The probe searches without a key, from one address and several connections; the attacker is held by fairness alone.
-    # It has more connections than its network has places, and each of its addresses has fewer than it may.
+    # No limit per minute holds the attacker, so its searches and those of the probe wait for the same threads.
     "keyless.per_minute": 1_000_000,
-    "catalog.waiters_per_caller": 8,
     "mint.per_hour": 1_000,
     "tiers.anonymous.per_minute": 1_000_000,
     "tiers.anonymous.lifetime": 1_000_000,
@@ -34,7 +32,7 @@ SEARCHED: Settings = {
 }
 """Settings of a node under this attack, with as many connections to the database as by default."""
 BUSY_SECONDS = 0.05
-"""The pause after a 429, so that the attack is on the database and not on the node's HTTP."""
+"""The pause after a refusal, so that the attack is on the index and not on the node's HTTP."""
 
 SEARCH = Errand("GET", f"/api/v1/usecases?limit=5&q=orchard+choir+-x{VISITOR}", 200)
 ERRANDS = [PLACEMENTS, SEARCH, PLACEMENTS, PLACEMENTS]
@@ -64,7 +62,7 @@ async def search_hog(ground: Ground) -> None:
                 status, _ = await _exchanged(stream, f"GET /api/v1/usecases?{query}".encode(), key)
                 ground.counts["requests"] += 1
                 ground.counts[f"status {status}"] += 1
-                if status == 429:
+                if status in (429, 503):
                     await trio.sleep(BUSY_SECONDS)
 
     await ground.many(CONNECTIONS, one)

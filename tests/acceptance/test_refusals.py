@@ -144,10 +144,6 @@ SETTINGS: dict[str, Refusal] = {
     "a website with a scheme": ({"events.sites": '["https://a.example.com"]'}, "events.sites.0: must be a host name"),
     "a network that is none": ({"events.exempt_networks": "the office"}, NO_NETWORK),
     "a network with bits of a host": ({"events.exempt_networks": "10.0.0.1/8"}, NO_NETWORK),
-    "more time without an account than with one": (
-        {"catalog.keyless_search_seconds": 4.5},
-        "catalog.keyless_search_seconds (4.5) must be at most catalog.search_seconds (4)",
-    ),
     "batches too small for one request": ({"events.batch": 499}, "events.batch: "),
     "a batch that its mailbox cannot hold": (
         {"events.mailbox": 1_999},

@@ -17,8 +17,8 @@ BASE_URL = "https://catalog.test"
 DOCUMENT = document(OPERATIONS, BASE_URL)
 
 CORS_PATHS = re.compile(
-    r"/(openapi\.json|favicon\.ico|embed\.js|llms\.txt|robots\.txt|security\.txt|sitemap(-[^/]+)?\.xml)|/(static|\.well-known)/.*"
-    r"|/api/v1/((usecases|bots)(/[^/]+)?|categories"
+    r"/(openapi\.json|favicon\.ico|embed\.js|llms\.txt|robots\.txt|security\.txt|feed\.xml|sitemap(-[^/]+)?\.xml)|/(static|\.well-known)/.*"
+    r"|/api/v1/((usecases|bots)(/[^/]+)?|categories|changes"
     r"|sponsors/(inventory|placements|events(/batch)?))"
 )
 """Public documents, static files, operations 6 to 12, and categories: the only ones with CORS."""

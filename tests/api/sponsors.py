@@ -57,8 +57,14 @@ class Person:
     async def patch(self, path: str, body: Any) -> Response:
         return await self.world.client.request("PATCH", path, self.key, json=body)
 
-    async def delete(self, path: str) -> Response:
-        return await self.world.client.request("DELETE", path, self.key)
+    async def put(self, path: str, body: Any, **headers: str) -> Response:
+        """`if_match='"..."'` is the header `If-Match`."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.world.client.request("PUT", path, self.key, json=body, headers=named)
+
+    async def delete(self, path: str, **headers: str) -> Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.world.client.request("DELETE", path, self.key, headers=named)
 
     async def profile(self) -> None:
         assert (await self.patch(f"{API}/profile", PROFILE)).words == "200"

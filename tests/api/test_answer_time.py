@@ -99,7 +99,7 @@ async def test_a_charge_that_is_kept_after_the_answer_is_given_back(world: World
 async def test_a_refund_is_sent_and_not_waited_for_once_the_answer_is_due(world: World) -> None:
     key = world.key(tier=Tier.CLAIMED, email="ann@example.com")
     slow(world.services.quota, 0.9, 2.0)
-    world.catalog_memory.before = forever
+    world.searching.before = forever
     response, seconds = await timed(world.client.get(f"{BOTS}?q=a", key))
     assert refused_for_now(response)
     assert seconds == pytest.approx(ANSWER_SECONDS)
@@ -150,7 +150,7 @@ async def test_a_page_is_answered_however_many_things_it_asks_for(world: World, 
     token = world.session("somebody@example.com")
     slow(world.services.session_reader, 3.0, FOR_EVER)
     slow(world.services.quota, FOR_EVER)
-    world.catalog_memory.before = forever
+    world.searching.before = forever
     headers = {"cookie": f"__Host-session={token}", "accept": "text/html"}
     response, seconds = await timed(world.client.get(f"{path}?q=a", headers=headers))
     assert response.status in (200, 503)
@@ -170,7 +170,7 @@ async def test_an_event_is_answered_within_its_own_time(world: World) -> None:
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [("ACTORS__ANSWER_SECONDS", "4.75"), ("EVENTS__ANSWER_SECONDS", "5"), ("CATALOG__SEARCH_SECONDS", "4.75")],
+    [("ACTORS__ANSWER_SECONDS", "4.75"), ("EVENTS__ANSWER_SECONDS", "5")],
 )
 def test_what_a_request_waits_for_is_shorter_than_the_request(setting: str, value: str) -> None:
     with pytest.raises(ConfigError, match=r"must be below http\.answer_seconds \(4\.75\)"):

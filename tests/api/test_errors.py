@@ -18,7 +18,9 @@ STATUSES = {
     405: {"method_not_allowed"},
     409: {"already_upgraded", "idempotency_conflict", "invalid_state", "slot_unavailable"}
     | {"campaign_not_bookable", "profile_required"}
-    | {"key_limit", "passkey_limit", "hold_limit", "campaign_limit", "webhook_limit"},
+    | {"key_limit", "passkey_limit", "hold_limit", "campaign_limit", "webhook_limit", "submission_limit"},
+    410: {"cursor_expired"},
+    412: {"precondition_failed"},
     413: {"payload_too_large"},
     415: {"unsupported_media_type"},
     429: {"rate_limited"},
@@ -45,7 +47,7 @@ def test_each_code_has_its_status_and_hint() -> None:
 
 
 async def test_a_bug_in_a_handler_tells_the_client_nothing_but_an_id(world: World) -> None:
-    world.catalog_memory.before = broken
+    world.searching.before = broken
     response = await world.client.get("/api/v1/bots?q=anything")
     assert "bug" not in response.body.decode()
     assert response.header("x-request-id")

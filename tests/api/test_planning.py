@@ -130,17 +130,17 @@ async def test_what_was_never_paid_has_no_run(world: World) -> None:
     assert await _delivery(person, shown) == NOTHING
 
 
-async def test_each_day_of_the_run_up_to_today_is_there_with_its_counts(world: World) -> None:
+async def test_each_day_from_the_first_bought_one_up_to_today_is_there_with_its_counts(world: World) -> None:
     person, shown = await _booked(world, THIS_WEEK)
     await person.pay(shown["id"])
-    world.memory.delivery_days[shown["id"], day_of(THIS_WEEK) + 1] = (40, 3)
-    world.memory.delivery_days["bok_other", day_of(THIS_WEEK) + 1] = (1_000, 1_000)
+    world.memory.delivery_days[shown["id"], day_of(THIS_WEEK) + 2] = (40, 3)
+    world.memory.delivery_days["bok_other", day_of(THIS_WEEK) + 2] = (1_000, 1_000)
 
     def day(number: int, impressions: int = 0, clicks: int = 0) -> dict[str, int]:
         return {"day": THIS_WEEK + number * DAY_MS, "impressions": impressions, "clicks": clicks}
 
-    # Noon of a Wednesday.
-    days = [day(0), day(1, 40, 3), day(2)]
+    # It was bought at noon of a Wednesday.
+    days = [day(2, 40, 3)]
     assert await _delivery(person, shown) == {"items": days, "impressions": 40, "clicks": 3, "ctr": 0.075}
     world.clock.at_ms = NEXT_WEEK + 100 * DAY_MS
     days += [day(3), day(4), day(5), day(6)]

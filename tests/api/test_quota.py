@@ -155,7 +155,7 @@ async def test_a_key_without_the_scope_is_paced_all_the_same(world: World) -> No
 async def test_a_5xx_does_not_count(world: World) -> None:
     for failing, words in ((away, "503 service_unavailable"), (broken, "500 internal_error")):
         key = world.key(used=7, used_today=3, usecase_reads=2)
-        fails_once(world.catalog_memory, failing)
+        fails_once(world.searching, failing)
         response = await world.client.get(f"{USECASES}?q={words[:3]}", key)
         assert response.words == words
         assert counters(world, key) == (7, 7, 3, 2)
@@ -177,13 +177,13 @@ async def test_without_the_accountants_store_nothing_is_let_through(world: World
 
 async def test_an_answer_that_takes_too_long_is_a_503_and_does_not_count(world: World) -> None:
     anonymous, claimed = world.key(), world.key(tier=Tier.CLAIMED, email="ann@example.com")
-    world.catalog_memory.before = trio.sleep_forever
-    for key, seconds in ((anonymous, 0.3), (claimed, 4.0)):
+    world.searching.before = trio.sleep_forever
+    for key in (anonymous, claimed):
         began = trio.current_time()
         answer = await world.client.get(f"{BOTS}?q=a", key)
         assert (answer.words, answer.header("retry-after")) == ("503 service_unavailable", "1")
-        assert answer.json["message"].startswith("The search took too long.")
-        assert trio.current_time() - began == pytest.approx(seconds)
+        assert answer.json["message"].startswith("Too many searches are running.")
+        assert trio.current_time() - began == pytest.approx(world.config.http.answer_seconds)
         assert counters(world, key) == (0, 0, 0, 0)
 
 

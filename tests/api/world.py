@@ -35,16 +35,16 @@ from service.config.loading import load
 from service.config.model import Config
 from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
-from service.running.assembly import Ports, assemble
+from service.running.assembly import Classes, Ports, assemble
 from service.running.server_secret import Secrets
-from service.schemas.catalog import Bot, UseCase, document_of
+from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
 from service.web.app import build_app
 from service.web.pages.table import PAGES
 from service.web.routing import Routing
 from tests.api.asgi import Client
 from tests.api.conformity import BASE_URL, check
 from tests.doubles.accounts import MemoryAccounts
-from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.events import MemoryEvents
 from tests.doubles.keys import MemoryKeys
@@ -55,6 +55,7 @@ from tests.doubles.quota import MemoryQuota
 from tests.doubles.retention import MemoryRetention
 from tests.doubles.sessions import MemorySessions
 from tests.doubles.sites import MemorySites
+from tests.doubles.submissions import MemorySubmissions
 from tests.doubles.tables import Memory
 from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
@@ -158,6 +159,12 @@ class World:
     @property
     def now_ms(self) -> int:
         return self.clock.now_ms()
+
+    @property
+    def searching(self) -> PromptCatalog:
+        """The catalog, whose next searches can be made to fail or to wait."""
+        assert isinstance(self.services.catalog, PromptCatalog)
+        return self.services.catalog
 
     async def pass_seconds(self, seconds: float) -> None:
         """Let time pass: the wall clock jumps, and Trio's clock advances enough for pollers."""
@@ -289,7 +296,7 @@ class World:
     async def add(self, slug: str, added_ms: int | None = None, **fields: Any) -> None:
         """Import a use case, by default the newest, and refresh the node."""
         entry = usecase(slug, self.now_ms if added_ms is None else added_ms, **fields)
-        await self.catalog_store.replace(Import({Kind.USECASES: [entry]}))
+        await self.catalog_store.replace(Import({Kind.USECASES: [entry]}, self.now_ms))
         await self.settled()
 
 
@@ -303,8 +310,8 @@ async def broken() -> None:
     raise RuntimeError("a bug of this test")
 
 
-def fails_once(memory: Memory, failing: Callable[[], Awaitable[None]]) -> None:
-    """Let only the next read of a store fail."""
+def fails_once(memory: Memory | PromptCatalog, failing: Callable[[], Awaitable[None]]) -> None:
+    """Let only the next read of a store, or the next search, fail."""
     before = memory.before
 
     async def fail() -> None:
@@ -339,9 +346,9 @@ async def open_world(
     clock, entropy = clock or HandClock(NOON_MS), SeededEntropy(number)
     # Heartbeats have their own tables, so a simulated failure affects only the tested request.
     memory = Memory() if memory is None else memory
-    catalog_memory, node_memory, postbox = Memory(), Memory(), Postbox()
+    catalog_memory, node_memory, postbox = Memory(audits=memory.audits), Memory(), Postbox()
     catalog_store, sponsorship_store = MemoryCatalog(catalog_memory), Rows(memory)
-    await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}))
+    await catalog_store.replace(Import({Kind.USECASES: USECASES, Kind.BOTS: BOTS}, clock.now_ms()))
 
     async def ping() -> None:
         await memory.before()
@@ -355,6 +362,7 @@ async def open_world(
         devices=MemoryDevices(memory),
         outbox=MemoryOutbox(memory),
         catalog=catalog_store,
+        submissions=MemorySubmissions(memory, catalog_memory),
         sponsorship=sponsorship_store,
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
@@ -367,7 +375,14 @@ async def open_world(
     )
     endpoints = Endpoints()
     ports = Ports(
-        replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox, receivers=endpoints, tracer=tracer
+        replace(NODE, id=f"n{number}"),
+        clock,
+        entropy,
+        SECRETS,
+        mail=postbox,
+        receivers=endpoints,
+        tracer=tracer,
+        classes=Classes(catalog=PromptCatalog),
     )
     node = assemble(config, stores, ports)
     services, metrics = node.services, node.metrics
@@ -400,13 +415,13 @@ async def open_world(
 def usecase(slug: str, added_ms: int, **fields: Any) -> Entry:
     """A use case as stored."""
     shown = {"title": f"The case of {slug}", "who": "A person", "handle": "@person", "roi": "2 hours a week"} | fields
-    entry = UseCase(slug=slug, addedAt=added_ms, sourceUrl=f"https://example.com/{slug}", **shown)
+    entry = UseCaseEntry(slug=slug, addedAt=added_ms, sourceUrl=f"https://example.com/{slug}", **shown)
     return Entry(slug, added_ms, document_of(entry))
 
 
 def bot(slug: str, added_ms: int) -> Entry:
     """A bot template as stored."""
-    entry = Bot(
+    entry = BotEntry(
         slug=slug,
         name=f"Bot {slug}",
         category="Finance",

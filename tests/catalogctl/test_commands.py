@@ -17,9 +17,10 @@ from actors.values import Agent, Tier
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable
 from service.terminal.layout import time_left
-from tests.api.sponsors import add_slot
+from tests.api.sponsors import add_slot, administrator
 from tests.api.world import NOON_MS, SLUGS, World, open_world
 from tests.catalogctl.stage import IDS, Stage
+from tests.contract import BOT
 from tests.snapshots.rows import booking, slot
 
 URL = "https://catalog.test"
@@ -50,6 +51,7 @@ class Desk:
         assert f"{parts.scheme}://{parts.netloc}" == URL
         target = f"{parts.path}?{parts.query}" if parts.query else parts.path
         headers = [("content-type", asked.content_type)] if asked.body is not None else []
+        headers += [("if-match", asked.if_match)] if asked.if_match else []
         response = await self.world.client.request(
             asked.method, target, asked.key, headers=headers, body=asked.body or b""
         )
@@ -341,3 +343,19 @@ async def test_a_script_decides_on_what_it_has_read_or_on_what_is_printed(desk: 
     assert "lists what waits" in await desk.refused("admin", "approve", campaign_id, "--yes", code=4)
     assert "rejected" in await desk.out("admin", "reject", campaign_id, "--note", "No.", "--yes")
     assert desk.stage.asked == []
+
+
+async def test_an_entry_is_put_over_the_version_that_was_read_or_over_any(desk: Desk, tmp_path: Path) -> None:
+    desk.stage.environment["CATALOGCTL_KEY"] = administrator(desk.world).key
+    file, put = tmp_path / "entry.json", ("admin", "put-bot", "made-here")
+    file.write_text(json.dumps(BOT), encoding="utf-8")
+    seen = (await desk.json(*put, f"@{file}"))["bot"]
+    await desk.json(*put, json.dumps(seen | {"job": "Another."}))
+    refused = await desk.refused(*put, json.dumps(seen | {"job": "A third."}))
+    assert refused.startswith("the entry has changed since you read it")
+    assert (await desk.json(*put, json.dumps(BOT | {"job": "A third."})))["bot"]["job"] == "A third."
+    newest = (await desk.json("admin", "bot", "made-here"))["bot"]
+    await desk.out("admin", "retire-bot", "made-here")
+    assert "has changed" in await desk.refused(*put, json.dumps(newest))
+    for wrong, words in (("[]", "must be a JSON object"), ("{", "is not JSON"), ("@/nowhere", "cannot read /nowhere")):
+        assert words in await desk.refused(*put, wrong, code=2)

@@ -15,6 +15,7 @@ from service.catalogctl.client import Asked, Reply
 from service.catalogctl.command import Argument, Command, Facts, Table
 from service.catalogctl.main import GROUPS
 from tests.catalogctl.stage import IDS, Stage, no_network
+from tests.contract import BOT, USECASE
 
 ROWS = {f"{group} {row.name}".strip(): row for group, (_, rows) in GROUPS.items() for row in rows if row.call}
 VALUES: dict[object, str] = {
@@ -23,6 +24,9 @@ VALUES: dict[object, str] = {
     account_commands.seconds: "1h",
     admin_commands.seen_content: json.dumps(dict.fromkeys(admin_commands.SEEN, "text")),
     account_commands.end_ms: "2027-01-31",
+    catalog_commands.entry_json: "{}",
+    admin_commands.usecase_of: json.dumps(USECASE),
+    admin_commands.bot_of: json.dumps(BOT),
     command.count: "2",
 }
 """A value for each type of arguments."""

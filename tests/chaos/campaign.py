@@ -57,8 +57,7 @@ SETTINGS: Settings = {
     "bookings.open_holds": 100_000,
     "bookings.holds_per_day": 100_000,
     "bookings.cooldown_minutes": 0,
-    "catalog.search_waiters": 128,
-    "catalog.waiters_per_caller": 64,
+    "catalog.search_waiters": 256,
     "http.connections_per_address": 1_000,
     **COUNTING,
 }

@@ -28,6 +28,8 @@ from tests.chaos.stored import read_stored, working
 from tests.chaos.websites import Website
 
 NODES = 2
+OF_THE_LAST: Settings = {"catalog.waiters_per_caller": 64}
+"""Settings that only the last release has, for clients that share the loopback address."""
 STEP_SECONDS = 4.0
 """How long clients go on between two steps."""
 
@@ -116,7 +118,7 @@ class Upgrade:
         return {**SETTINGS, "database.url": self.postgres.url(self.database)}
 
     def _old(self, number: int) -> Service:
-        bind, settings = f"127.0.0.1:{self.ports[number]}", self.release.known(self._settings())
+        bind, settings = f"127.0.0.1:{self.ports[number]}", self.release.known({**self._settings(), **OF_THE_LAST})
         place, python = self.place / f"old-{number}", str(self.release.python)
         node = Service(place, settings, bind=bind, python=python, home=self.release.source)
         self.services.callback(node.kill)

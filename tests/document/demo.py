@@ -30,7 +30,7 @@ SITE = {"Origin": "https://www.example.org", "User-Agent": "Mozilla/5.0 (X11; Li
 async def furnished(world: World) -> None:
     """Load the sample catalog and the demo, as the first start of a node does."""
     with SAMPLES.open("rb") as stream:
-        await world.catalog_store.replace(Import(parse(stream).entries, prune=True))
+        await world.catalog_store.replace(Import(parse(stream).entries, world.now_ms, prune=True))
     await replace_demo(MemoryDemo(world.memory), world.clock, world.entropy, Agent("system", "start"), first=True)
     world.services.announce()
     await world.settled()
@@ -66,6 +66,7 @@ async def _agent(world: World) -> None:
         "bots?limit=2",
         "bots/invoice-chaser",
         "categories",
+        "changes?limit=2",
         "usage",
     ):
         await _ask(world, f"/api/v1/{target}", key)
@@ -178,6 +179,8 @@ async def _administrator(world: World, boss: Person, person: Person) -> None:
     await boss.post(f"{ADMIN}/bookings/{first}/refund-decline", {"note": "The week has been prepared."})
     await boss.post(f"{ADMIN}/bookings/{second}/refund", {"reason": "Booked by mistake."})
     await boss.delete(f"{ADMIN}/slots/home-top")
+    await _editor(world, boss)
+    await _submissions(world, person, boss)
     accounts = "/api/v1/admin/accounts"
     await boss.get(f"{accounts}?limit=1&query={SPONSOR}")
     await boss.get(f"{accounts}?limit=1&query={SPONSOR}&format=csv")
@@ -188,6 +191,30 @@ async def _administrator(world: World, boss: Person, person: Person) -> None:
     await boss.post(f"{accounts}/{account}/refund", {"reason": "The account is suspended."})
     await boss.post(f"{accounts}/{account}/unsuspend")
     await boss.delete(f"/api/v1/admin/keys/{world.id_of(world.key_of(SPONSOR))}")
+
+
+async def _editor(world: World, boss: Person) -> None:
+    """Entries that are made, read and retired."""
+    for kind, slug in (("usecases", "chasing-late-invoices"), ("bots", "invoice-chaser")):
+        shown = await _ask(world, f"/api/v1/{kind}/{slug}")
+        path = f"/api/v1/admin/catalog/{kind}/{slug}"
+        await boss.put(path, shown.json | {"who": "A bookkeeper"}, if_match=shown.header("etag") or "")
+        await boss.get(path)
+        await boss.delete(path)
+
+
+async def _submissions(world: World, person: Person, boss: Person) -> None:
+    """An edit of an entry that is proposed and accepted."""
+    shown = (await _ask(world, "/api/v1/bots/meeting-minutes")).json
+    edit = {"kind": "bots", "slug": shown["slug"], "entry": shown | {"who": "A secretary"}}
+    made = (await person.post("/api/v1/catalog/submissions", edit)).json["submission"]
+    await person.get("/api/v1/catalog/submissions?limit=1")
+    await person.get(f"/api/v1/catalog/submissions/{made['id']}")
+    path = "/api/v1/admin/catalog/submissions"
+    [item] = (await boss.get(f"{path}?status=pending&order=oldest&limit=1")).json["items"]
+    await boss.post(
+        f"{path}/{made['id']}/review", {"decision": "accept", "note": "Thank you.", "seen": item["version"]}
+    )
 
 
 async def _person(world: World) -> None:

@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from actors.clock import DAY_MS
+from actors.retention.store import Rows
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.policy import Access
@@ -13,6 +15,7 @@ from tests.api.devices import in_browser, polled, started
 from tests.api.world import World, away, broken
 from tests.contract import CONTRACT, Row
 from tests.document.recorder import Story
+from tests.doubles.retention import MemoryRetention
 
 MOST = "an administrator's session"
 """The caller with the most rights."""
@@ -62,6 +65,7 @@ async def invalid_requests(world: World) -> None:
 
 
 CHANGED: dict[str, Any] = {"createCampaign": {"cta": "Look"}, "createWebhook": {"events": ["booking.cancelled"]}}
+CHANGED["submitEntry"] = {"entry": CONTRACT["submitEntry"].body["entry"] | {"name": "Other"}}
 """Other bodies under the same key, where the same one returns the first response."""
 
 
@@ -133,6 +137,27 @@ async def many_requests(world: World) -> None:
             await ask_with(world, CONTRACT[name], key)
 
 
+PUT, RETIRE = ("putUseCase", "putBot"), ("retireUseCase", "retireBot")
+
+
+async def catalog(world: World) -> None:
+    """A slug that is none, a version that is no more, and a cursor that has missed a removal."""
+    boss = CALLERS[MOST](world)
+    assert isinstance(boss, dict)
+    for name, slug in zip((*PUT, *RETIRE), ("case-01", "bot-01") * 2, strict=True):
+        row = CONTRACT[name]
+        place = row.target.rpartition("/")[0]
+        await ask_with(world, row, boss | {"If-Match": '"AAAAAAAAAAAAAAAAAAAAAA"'}, target=f"{place}/{slug}")
+        if name in PUT:
+            await ask(world, row, MOST, target=f"{place}/No_Slug")
+    cursor = (await world.client.get("/api/v1/changes?limit=1")).json["nextCursor"]
+    await ask(world, CONTRACT["retireBot"], MOST, target="/api/v1/admin/catalog/bots/bot-01")
+    await MemoryRetention(world.catalog_memory).prune(Rows.RETIRED_ENTRIES, world.now_ms + DAY_MS, 1)
+    world.services.catalog.refresh_soon()
+    await world.settled()
+    await world.client.get(f"/api/v1/changes?cursor={cursor}")
+
+
 async def too_large(world: World) -> None:
     for name in ONE_OF_EACH_FAMILY:
         await ask(world, CONTRACT[name], MOST, json=None, body=b" " * 200_000)
@@ -168,6 +193,7 @@ async def many_polls(world: World) -> None:
 STORIES = (
     Story(many_requests, {"TIERS__CLAIMED__PER_MINUTE": 1}),
     Story(callers, PLENTY),
+    Story(catalog),
     Story(too_large),
     Story(compressed),
     *(Story(partial(failing, name, before)) for name in ONE_OF_EACH_FAMILY for before in (broken, away)),

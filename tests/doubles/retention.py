@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from actors.bookings.records import BookingStatus
+from actors.catalog.store import TOPIC
 from actors.retention.store import Rows
 from actors.shared.credentials import Kind
 from actors.times import day_of
@@ -171,9 +172,26 @@ def _webhook_deliveries(tables: Memory, before_ms: int, limit: int) -> int:
     return _dropped(tables.webhook_deliveries, oldest(old, before_ms, limit))
 
 
+def _submissions(tables: Memory, before_ms: int, limit: int) -> int:
+    decided = ((row.decided_ms, row.id) for row in tables.submissions.values() if row.decided_ms is not None)
+    return _dropped(tables.submissions, oldest(decided, before_ms, limit))
+
+
 def _deletions(tables: Memory, before_ms: int, limit: int) -> int:
     waiting = ((row.sent_ms, row.tenant_id) for row in tables.account_deletions.values() if row.due_ms is None)
     return _dropped(tables.account_deletions, oldest(waiting, before_ms, limit))
+
+
+def _retired_entries(tables: Memory, before_ms: int, limit: int) -> int:
+    catalog = tables.catalog
+    gone = oldest(((retired.at_ms, entry_id) for entry_id, retired in catalog.retired.items()), before_ms, limit)
+    for entry_id in gone:
+        del catalog.retired[entry_id]
+        catalog.forgotten = max(catalog.forgotten, catalog.changes.pop(entry_id).number)
+    if gone:
+        catalog.revision += 1
+        tables.announce([TOPIC])
+    return len(gone)
 
 
 def _journal(tables: Memory, before_ms: int, limit: int) -> int:
@@ -207,6 +225,8 @@ PRUNING: dict[Rows, Callable[[Memory, int, int], int]] = {
     Rows.KEY_USAGE_DAYS: _key_usage_days,
     Rows.AUDIT: _audit,
     Rows.WEBHOOK_DELIVERIES: _webhook_deliveries,
+    Rows.SUBMISSIONS: _submissions,
     Rows.DELETIONS: _deletions,
+    Rows.RETIRED_ENTRIES: _retired_entries,
     Rows.JOURNAL: _journal,
 }

@@ -352,6 +352,7 @@ class MemorySponsorship(MemoryStore):
             sum(map(in_trouble, bookings)),
             sum(map(is_requested, bookings)),
             len(tables.sponsors),
+            sum(row.waits for row in tables.submissions.values()),
         )
 
     async def refundable(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[Booking]:

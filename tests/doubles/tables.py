@@ -6,14 +6,16 @@ store slow, make it fail, or lose its result.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import trio
 
 from actors.accounts.messages import Deletion, MailChoices
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind, Retired
+from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
@@ -33,6 +35,40 @@ R = TypeVar("R")
 
 async def _checkpoint() -> None:
     await trio.lowlevel.checkpoint()
+
+
+@dataclass(slots=True)
+class CatalogTables:
+    """The entries, the removed ones, and the newest change of each of both."""
+
+    entries: dict[EntryId, Entry] = field(default_factory=dict)
+    changes: dict[EntryId, Change] = field(default_factory=dict)
+    retired: dict[EntryId, Retired] = field(default_factory=dict)
+    number: int = 0
+    forgotten: int = 0
+    revision: int = 0
+
+    def save(self, entry_id: EntryId, entry: Entry, now_ms: int) -> None:
+        kind = ChangeType.UPDATED if entry_id in self.entries else ChangeType.ADDED
+        self.retired.pop(entry_id, None)
+        entry = self.entries[entry_id] = replace(entry, updated_ms=self._at_ms(entry_id, now_ms))
+        self._note(entry_id, kind, entry.updated_ms, entry.added_ms, entry.served)
+
+    def remove(self, entry_id: EntryId, now_ms: int) -> None:
+        at_ms = self._at_ms(entry_id, now_ms)
+        self.retired[entry_id] = Retired(replace(self.entries.pop(entry_id), updated_ms=at_ms), at_ms)
+        self._note(entry_id, ChangeType.REMOVED, at_ms)
+
+    def of(self, kind: Kind) -> dict[str, Entry]:
+        return {entry_id.slug: entry for entry_id, entry in self.entries.items() if entry_id.kind is kind}
+
+    def _at_ms(self, entry_id: EntryId, now_ms: int) -> int:
+        known = self.changes.get(entry_id)
+        return now_ms if known is None else max(now_ms, known.at_ms + 1)
+
+    def _note(self, entry_id: EntryId, kind: ChangeType, at_ms: int, *served: Any) -> None:
+        self.number += 1
+        self.changes[entry_id] = Change(entry_id, self.number, kind, at_ms, *served)
 
 
 @dataclass(eq=False, slots=True)
@@ -97,7 +133,10 @@ class Memory:
     webhooks: dict[str, Webhook] = field(default_factory=dict)
     webhook_deliveries: dict[str, Delivery] = field(default_factory=dict)
     webhook_seq: int = 0
+    submissions: dict[str, Submission] = field(default_factory=dict)
+    catalog: CatalogTables = field(default_factory=CatalogTables)
     digest_mailed_ms: int = 0
+    submissions_mailed_ms: int = 0
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)
     listeners: list[Callable[[str], None]] = field(default_factory=list)

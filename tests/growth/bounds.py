@@ -7,9 +7,11 @@ from tests.growth.node import Statistics
 BOUNDED: Mapping[str, str] = {
     "administrators": "people whom administrators appoint",
     "bots": "imported, and kept in memory",
-    "catalog": "imported, and kept in memory",
+    "catalog": "imported or edited by administrators, and kept in memory",
+    "catalog_changes": "a row for an entry that exists or was removed in the last year, and kept in memory",
+    "catalog_forgotten": "one row",
     "catalog_revision": "one row",
-    "catalog_vocabulary": "imported, and kept in memory",
+    "catalog_vocabulary": "imported by 1.1, and read by it alone",
     "delivery_days": "empty",
     "event_journal": "a row for a node",
     "event_sites": "at most 200, and those that the configuration names",

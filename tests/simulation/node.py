@@ -45,7 +45,6 @@ from service.api.deadlines import best_effort
 from service.payments.factory import PaymentGateway
 from service.running.assembly import Classes, Ports, assemble
 from tests.doubles.accounts import MemoryAccounts
-from tests.doubles.catalog import MemoryCatalog
 from tests.doubles.ledger import MemoryLedger
 from tests.doubles.nodes import MemoryNodes
 from tests.doubles.quota import MemoryQuota
@@ -53,6 +52,7 @@ from tests.doubles.retention import MemoryRetention
 from tests.doubles.tables import Memory
 from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import MemoryDatabase, TrioClock
+from tests.simulation.editors import CountedCatalog, Desk, LinkedCatalog, RecordedEditor
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSites, LinkedSponsorship, Look
 from tests.simulation.history import Complete, EndAt, IssueFor, Nothing, Paced, Rotate, SetTo, Start, Unknown
 from tests.simulation.identity import Identity, LinkedDevices, LinkedSessions, RegisteredDevices, RegisteredSessions
@@ -62,6 +62,7 @@ from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, 
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import BLOCKS, DRAIN_SECONDS, NETWORKS, SITES
 from tests.simulation.sponsorship import CountedSweeper, Sponsorship
+from tests.simulation.submissions import LinkedSubmissions, SubmissionSide
 from tests.simulation.workers import WorkerEvents
 
 if TYPE_CHECKING:
@@ -108,8 +109,12 @@ class Parts:
     sessions: type[RegisteredSessions] = RegisteredSessions
     session_store: type[LinkedSessions] = LinkedSessions
     session_reader: type[SessionReader] = SessionReader
+    catalog: type[CountedCatalog] = CountedCatalog
+    editor: type[RecordedEditor] = RecordedEditor
+    catalog_store: type[LinkedCatalog] = LinkedCatalog
     devices: type[RegisteredDevices] = RegisteredDevices
     device_store: type[LinkedDevices] = LinkedDevices
+    submission_store: type[LinkedSubmissions] = LinkedSubmissions
 
     @property
     def classes(self) -> Classes:
@@ -118,7 +123,7 @@ class Parts:
 
 
 def stores_of(parts: Parts, link: Link) -> Stores:
-    """Build the shared tables on one node's link. Catalog, nodes and erasure are not simulated here."""
+    """Build the shared tables on one node's link. Nodes and erasure are not simulated here."""
     events, cluster = parts.event_store(link), link.node.world.cluster
     divided = parts.workers(events, link.node.world, cluster) if cluster is not None else None
     return Stores(
@@ -129,7 +134,8 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         sessions=parts.session_store(link),
         devices=parts.device_store(link),
         outbox=parts.outbox(link),
-        catalog=MemoryCatalog(Memory()),
+        submissions=parts.submission_store(link),
+        catalog=parts.catalog_store(link),
         sponsorship=parts.sponsorship(link),
         ledger=parts.ledger_store(link),
         events=divided or events,
@@ -246,6 +252,8 @@ class Node:
         self.intake = Intake(self, parts.handlers)
         self.mailroom = Mailroom(self)
         self.identity = Identity(self)
+        self.submission_side = SubmissionSide(self)
+        self.desk = Desk(self)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:

@@ -15,7 +15,9 @@ from actors.values import BatchId
 from tests.simulation import (
     booking_bugs,
     buyers,
+    catalog_bugs,
     clients,
+    editors,
     event_bugs,
     gadgets,
     journey_bugs,
@@ -26,13 +28,16 @@ from tests.simulation import (
     renewal_bugs,
     rotators,
     stage,
+    submission_bugs,
+    submissions,
     watches,
     websites,
     worker_bugs,
 )
 from tests.simulation.clients import Client
 from tests.simulation.node import Node
-from tests.simulation.oracle import sights, sometimes
+from tests.simulation.oracle import shelf, sights, sometimes
+from tests.simulation.oracle import submissions as submitted
 from tests.simulation.oracle.case import Case
 from tests.simulation.planting import Bug
 from tests.simulation.rules import REST_SECONDS, Scene
@@ -132,24 +137,50 @@ PEOPLE = Area(
 )
 """Sign-ins, browser sessions and device logins."""
 
+SUBMISSIONS = Area(
+    oracle.judge_submissions,
+    submitted.sights,
+    submitted.SOMETIMES,
+    submission_bugs.BUGS,
+    opens=submissions.open_submissions,
+    side=attrgetter("submission_side"),
+    watches={"submissions": watches.submitting, "catalog_editor": watches.submitting},
+)
+"""Submissions to the catalog, their reviews, and edits of its entries."""
+
+CATALOG = Area(
+    oracle.judge_catalog,
+    sights.of_catalog,
+    sometimes.CATALOG,
+    catalog_bugs.BUGS,
+    side=attrgetter("desk"),
+    rests=editors.current,
+    watches={"catalog_editor": shelf.editing},
+)
+"""Entries that administrators edit, their readers, and mirrors."""
+
 SCENES: Mapping[Scene, Cast] = {
     Scene.SPONSORS: Cast((KEYS, MAIL, SPONSORSHIP), buyers.CROWD),
     Scene.KEYS: Cast((KEYS, MAIL), (*clients.CROWD, (rotators.rotator, 2), (rotators.mover, 1))),
     Scene.WEBSITES: Cast((KEYS, MAIL, SPONSORSHIP, SITE), websites.CROWD),
     Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), gadgets.CROWD),
+    Scene.CATALOG: Cast((KEYS, MAIL, CATALOG), editors.CROWD),
     Scene.WHOLE: Cast(
-        (KEYS, MAIL, SPONSORSHIP, SITE, PEOPLE),
+        (KEYS, MAIL, SPONSORSHIP, SITE, PEOPLE, CATALOG),
         (
             *((live, (size + 1) // 2) for live, size in clients.CROWD),
             (rotators.rotator, 1),
             *((live, (size + 1) // 2) for live, size in buyers.CROWD),
             *((live, (size + 1) // 2) for live, size in websites.CROWD),
             *((live, (size + 1) // 2) for live, size in gadgets.CROWD),
+            (editors.editor, 1),
+            (editors.mirror, 1),
         ),
         nodes=(3,),
     ),
+    Scene.SUBMISSIONS: Cast((KEYS, MAIL, SUBMISSIONS), submissions.CROWD),
 }
-AREAS = SCENES[Scene.WHOLE].areas
+AREAS = (*SCENES[Scene.WHOLE].areas, SUBMISSIONS)
 BUGS: Mapping[str, Bug] = {name: bug for area in AREAS for name, bug in area.bugs.items()}
 
 

@@ -28,6 +28,8 @@ WHOLE = list(Scene).index(Scene.WHOLE)
 SEEDS_FOR_A_BUG = 100
 """Each in the scene that can show it."""
 FOUND_BY = {
+    "accepted-again-and-written-again": 5,
+    "limit-counts-decided": 7,
     "keys-of-a-day-unlimited": 6,
     "closed-dispute-opened-again": 5,
     "loss-refunded-too": 9,

@@ -1,9 +1,16 @@
 """Entries for the tests of the catalog."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from actors.catalog.store import Entry, Import, Kind
-from service.schemas.catalog import Bot, UseCase, document_of
+from actors.catalog.messages import Change, ChangeType, EntryId
+from actors.catalog.store import CatalogStore, Entry, Import, Kind, Revision
+from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
+from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
+
+IMPORTED_MS = 5_000
+"""When the entries of tests are imported."""
 
 
 def bot_fields(slug: str, **fields: Any) -> dict[str, Any]:
@@ -46,18 +53,47 @@ def guide_fields(**fields: Any) -> dict[str, Any]:
 
 
 def bot(slug: str, **fields: Any) -> Entry:
-    model = Bot.model_validate(bot_fields(slug, **fields))
+    model = BotEntry.model_validate(bot_fields(slug, **fields))
     return Entry(model.slug, model.addedAt, document_of(model))
 
 
 def usecase(slug: str, **fields: Any) -> Entry:
-    model = UseCase.model_validate(usecase_fields(slug, **fields))
+    model = UseCaseEntry.model_validate(usecase_fields(slug, **fields))
     return Entry(model.slug, model.addedAt, document_of(model))
 
 
+def snapshot_of(
+    kind: Kind, entries: Iterable[Entry], previous: CatalogSnapshot | None = None, revision: int = 1
+) -> CatalogSnapshot:
+    """The snapshot whose list of a kind has these entries: after `previous`, whose others are removed. An entry that says
+    nothing else was updated at `IMPORTED_MS`."""
+    previous = previous or CatalogSnapshot()
+    builder = SnapshotBuilder(previous)
+    now, number = {entry.slug: entry for entry in entries}, builder.after
+    before = [slug for _, slug in previous.lists[kind].positions(0, len(previous.lists[kind]))]
+    for slug in [slug for slug in before if slug not in now]:
+        number += 1
+        builder.take([Change(EntryId(kind, slug), number, ChangeType.REMOVED, IMPORTED_MS)])
+    for slug, entry in now.items():
+        at_ms = entry.updated_ms or IMPORTED_MS
+        served = replace(entry, updated_ms=at_ms).served
+        known = previous.item(kind, slug)
+        if known is None or known.body != served:
+            number += 1
+            change = ChangeType.ADDED if known is None else ChangeType.UPDATED
+            builder.take([Change(EntryId(kind, slug), number, change, at_ms, entry.added_ms, served)])
+    return builder.finished(Revision(revision, number))
+
+
+async def loaded_from(store: CatalogStore) -> CatalogSnapshot:
+    """The snapshot of a store's catalog."""
+    builder = SnapshotBuilder(CatalogSnapshot())
+    return builder.finished(await store.changes(0, builder.take))
+
+
 def of_bots(*entries: Entry, **options: Any) -> Import:
-    return Import({Kind.BOTS: entries}, **options)
+    return Import({Kind.BOTS: entries}, IMPORTED_MS, **options)
 
 
 def of_usecases(*entries: Entry, **options: Any) -> Import:
-    return Import({Kind.USECASES: entries}, **options)
+    return Import({Kind.USECASES: entries}, IMPORTED_MS, **options)

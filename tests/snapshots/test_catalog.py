@@ -5,23 +5,22 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.catalog.store import Entry, Kind
+from actors.catalog.store import Entry, Kind, Revision
 from service.snapshots.catalog_entries import CatalogSnapshot, Page, Position, SnapshotBuilder
 from service.snapshots.categories import Categories, categories_body
 from tests.snapshots.entries import bot, guide_fields, usecase
+from tests.snapshots.entries import snapshot_of as snapshot_of_kind
 
 SLUGS = st.from_regex(r"[a-z0-9]{1,3}(-[a-z0-9]{1,2})?", fullmatch=True)
 TIMES = st.dictionaries(SLUGS, st.integers(0, 5), max_size=30)
 
 
 def snapshot_of(*entries: Entry, revision: int = 1, previous: CatalogSnapshot | None = None) -> CatalogSnapshot:
-    builder = SnapshotBuilder(previous or CatalogSnapshot())
-    builder.take(Kind.BOTS, sorted(entries, key=lambda entry: (-entry.added_ms, entry.slug)))
-    return builder.finished(revision)
+    return snapshot_of_kind(Kind.BOTS, entries, previous, revision)
 
 
 def from_times(times: dict[str, int]) -> CatalogSnapshot:
-    return snapshot_of(*(Entry(slug, added_ms, f'{{"slug":"{slug}"}}'.encode()) for slug, added_ms in times.items()))
+    return snapshot_of(*_entries_of(times))
 
 
 def slugs_of(page: Page) -> list[str]:
@@ -178,20 +177,74 @@ def test_a_category_is_found_by_its_name_or_in_another_case() -> None:
 
 
 def test_categories_are_listed_by_name_with_the_numbers_of_both_kinds() -> None:
-    builder = SnapshotBuilder(CatalogSnapshot())
-    builder.take(Kind.BOTS, [bot("a", category="b"), bot("b", category="A"), bot("c")])
-    builder.take(Kind.USECASES, [usecase("u", guide=guide_fields(category="b")), usecase("v")])
-    snapshot = builder.finished(1)
+    bots = snapshot_of(bot("a", category="b"), bot("b", category="A"), bot("c"))
+    usecases = usecase("u", guide=guide_fields(category="b")), usecase("v")
+    snapshot = snapshot_of_kind(Kind.USECASES, usecases, bots, revision=2)
     expected = [{"name": "A", "useCases": 0, "bots": 1}, {"name": "b", "useCases": 1, "bots": 1}]
     assert json.loads(snapshot.categories.body) == {"data": expected}
     assert json.loads(CatalogSnapshot().categories.body) == {"data": []}
 
 
 def test_of_many_categories_those_with_most_entries_are_listed() -> None:
-    one, other = Categories(), Categories()
-    for number in range(1_200):
-        for _ in range(1 + number % 2):
-            one.add(f"category {number}")
-    listed = json.loads(categories_body(one, other))["data"]
+    members = [(f"category {number}", b"%d" % key) for number in range(1_200) for key in range(1 + number % 2)]
+    listed = json.loads(categories_body(Categories().edited([], members), Categories()))["data"]
     assert len(listed) == 1_000
     assert sum(each["useCases"] == 2 for each in listed) == 600
+
+
+# Changes.
+
+
+def told(snapshot: CatalogSnapshot, after: int = 0, limit: int = 100) -> list[tuple[str, str]]:
+    return [(row["slug"], row["change"]) for row in map(json.loads, snapshot.changes.page(after, limit).rows)]
+
+
+@given(TIMES, TIMES, st.integers(1, 7))
+def test_changes_after_a_snapshot_lead_to_the_next_one(
+    before: dict[str, int], after: dict[str, int], limit: int
+) -> None:
+    first = from_times(before)
+    second = snapshot_of(*_entries_of(after), previous=first)
+    assert walked(second, limit) == sorted(after, key=lambda slug: (-after[slug], slug))
+    end = first.changes.page(0, 100).last
+    gone = {slug for slug, change in told(second, end) if change == "removed"}
+    assert gone == before.keys() - after.keys()
+    same = {slug for slug, added_ms in before.items() if after.get(slug) == added_ms}
+    assert {slug for slug, _ in told(second, end)} == before.keys() ^ after.keys() | (
+        before.keys() & after.keys()
+    ) - same
+    assert len(told(second)) == len(before.keys() | after.keys())
+    assert second.changes.page(second.changes.revision.newest, limit) == ([], second.changes.revision.newest, False)
+
+
+def _entries_of(times: dict[str, int]) -> list[Entry]:
+    return [Entry(slug, added_ms, f'{{"slug":"{slug}","at":{added_ms}}}'.encode()) for slug, added_ms in times.items()]
+
+
+def test_forgotten_removals_are_dropped_and_a_snapshot_that_missed_one_is_loaded_anew() -> None:
+    first = from_times({"a": 1, "b": 2})
+    without = snapshot_of(*_entries_of({"b": 2}), previous=first)
+    newest = without.changes.revision.newest
+    assert ("a", "removed") in told(without)
+    assert [entry_id.slug for entry_id, _ in without.changes.removals(9)] == ["a"]
+    forgotten = Revision(9, newest, newest)
+    assert SnapshotBuilder(without).leads_to(forgotten)
+    assert told(SnapshotBuilder(without).finished(forgotten)) == [each for each in told(without) if each[0] != "a"]
+    assert not SnapshotBuilder(first).leads_to(forgotten)
+    assert not SnapshotBuilder(without).leads_to(Revision(0, newest))
+    assert SnapshotBuilder(CatalogSnapshot()).leads_to(forgotten)
+
+
+def test_a_category_is_found_however_its_letters_are_composed() -> None:
+    snapshot = categorized({"a": (1, "Zürich")})
+    for name in ("Zürich", "zu\u0308rich", "ＺÜRICH"):
+        assert snapshot.lists[Kind.BOTS].categories.named(name) == "Zürich", name
+
+
+def test_a_list_knows_what_an_earlier_one_had_and_gives_entries_to_index() -> None:
+    before = snapshot_of(bot("a"), bot("b"), bot("c"))
+    after = snapshot_of(bot("a"), bot("d", addedAt=5), previous=before)
+    old, new = before.lists[Kind.BOTS], after.lists[Kind.BOTS]
+    assert new.gone_since(old) == {"b", "c"}
+    assert new.gone_since(new) == set()
+    assert [(entry.slug, entry.added_ms) for entry in old.entries(["c", "unknown", "a"])] == [("c", 1000), ("a", 1000)]

@@ -1,21 +1,22 @@
 """The catalog's first pages and searches in virtual time: they are remembered until the catalog changes."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 import trio
 
-from actors.catalog.store import Found, Kind
-from actors.values import Overloaded, StorageUnavailable
-from service.snapshots.catalog import Catalog, CatalogLimits
+from actors.catalog.store import Kind
+from actors.values import Overloaded
+from service.snapshots import catalog as catalog_module
+from service.snapshots.catalog import CatalogLimits
 from service.snapshots.catalog_entries import Position
-from service.snapshots.turns import Searcher
-from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.catalog import PromptCatalog
 from tests.fakes import Script
 from tests.snapshots.entries import bot, of_bots
 from tests.snapshots.worlds import AWAY, CatalogWorld
 
-ANN = Searcher("203.0.113.7", "203.0.113.0/24")
+T = TypeVar("T")
 
 
 # First pages.
@@ -61,66 +62,85 @@ async def test_a_search_is_remembered_until_the_catalog_changes() -> None:
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog:
         for _ in range(3):
-            assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN))[0].documents) == 1
+            assert len((await catalog.search(Kind.BOTS, "fence", 20))[0].documents) == 1
         assert catalog.statistics().searches == 1
         await world.store.replace(of_bots(bot("b", name="Fence")))
         catalog.refresh_soon()
         await trio.sleep(0.1)
-        assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN))[0].documents) == 2
-
-
-class Hurried(MemoryCatalog):
-    """A store whose time ends during each search."""
-
-    async def search(self, *arguments: Any, **options: Any) -> Found:
-        return (await super().search(*arguments, **options))._replace(cut=True)
-
-
-async def test_a_search_that_was_cut_short_is_not_remembered() -> None:
-    world = CatalogWorld()
-    world.catalog = Catalog(Hurried(world.memory))
-    async with world.running() as catalog:
-        await catalog.search(Kind.BOTS, "fence", 20, ANN)
-        assert catalog.statistics().remembered == 0
-
-
-async def test_a_search_overtaken_by_a_new_snapshot_is_not_remembered() -> None:
-    world = CatalogWorld()
-    await world.store.replace(of_bots(bot("a", name="Fence")))
-    async with world.running() as catalog, trio.open_nursery() as nursery:
-        world.memory.before = Script([0.0, 3.0])
-        await world.store.replace(of_bots(bot("b", name="Fence")))
-        nursery.start_soon(catalog.search, Kind.BOTS, "fence", 20, ANN)
-        await trio.sleep(10)
-        assert catalog.statistics().remembered == 0
+        assert len((await catalog.search(Kind.BOTS, "fence", 20))[0].documents) == 2
 
 
 async def test_remembered_searches_are_bounded_and_those_in_use_stay() -> None:
     world = CatalogWorld(CatalogLimits(remembered_searches=2))
     async with world.running() as catalog:
         for q in ("a", "b", "a", "c", "a"):
-            await catalog.search(Kind.BOTS, q, 20, ANN)
+            await catalog.search(Kind.BOTS, q, 20)
         assert catalog.statistics().remembered == 2
         assert catalog.statistics().searches == 3
 
 
-async def test_searches_beyond_the_waiting_ones_are_refused_at_once() -> None:
+async def test_searches_beyond_the_waiting_ones_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_module, "AT_ONCE_ENTRIES", -1)
     world = CatalogWorld(CatalogLimits(searches=1, search_waiters=1))
     async with world.running() as catalog, trio.open_nursery() as nursery:
-        world.memory.before = Script([1.5, 1.5, 1.5])
-        nursery.start_soon(catalog.search, Kind.BOTS, "a", 20, ANN)
-        nursery.start_soon(catalog.search, Kind.BOTS, "b", 20, ANN)
-        await trio.sleep(1)
+        await catalog._searching.acquire_on_behalf_of("a search in a thread")
+        nursery.start_soon(catalog.search, Kind.BOTS, "b", 20)
+        await trio.testing.wait_all_tasks_blocked()
         with pytest.raises(Overloaded):
-            await catalog.search(Kind.BOTS, "c", 20, ANN)
+            await catalog.search(Kind.BOTS, "c", 20)
+        catalog._searching.release_on_behalf_of("a search in a thread")
 
 
-async def test_a_search_while_the_store_is_away_is_refused_and_a_remembered_one_is_served() -> None:
+async def test_searches_are_answered_while_the_store_is_away() -> None:
     world = CatalogWorld()
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog:
-        await catalog.search(Kind.BOTS, "fence", 20, ANN)
         world.memory.before = Script([AWAY] * 1_000)
-        assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN))[0].documents) == 1
-        with pytest.raises(StorageUnavailable):
-            await catalog.search(Kind.BOTS, "another", 20, ANN)
+        assert len((await catalog.search(Kind.BOTS, "fence", 20))[0].documents) == 1
+
+
+async def test_entries_about_the_same_are_related() -> None:
+    world = CatalogWorld()
+    fences = (bot("a", name="Fence painter"), bot("b", name="Fences"), bot("c", name="Submarine", job="Dives."))
+    await world.store.replace(of_bots(*fences))
+    async with world.running() as catalog:
+        related = await catalog.related(Kind.BOTS, "a", 5)
+        assert related.documents == [fences[1].document]
+        assert not (await catalog.related(Kind.BOTS, "unknown", 5)).documents
+
+
+async def test_related_entries_are_read_once_for_each_snapshot_and_a_bounded_number_is_kept() -> None:
+    world = CatalogWorld(CatalogLimits(remembered_related=1))
+    await world.store.replace(of_bots(bot("a", name="Fence"), bot("b", name="Fence")))
+    read = world.catalog.before = Script()
+    async with world.running() as catalog:
+        for slug, reads in (("a", 1), ("a", 1), ("b", 2), ("a", 3)):
+            assert len((await catalog.related(Kind.BOTS, slug, 5)).documents) == 1
+            assert read.calls == reads
+        await world.store.replace(of_bots(bot("c", name="Fence")))
+        catalog.refresh_soon()
+        await trio.sleep(0.1)
+        assert len((await catalog.related(Kind.BOTS, "a", 5)).documents) == 2
+
+
+class Immediate(PromptCatalog):
+    """Indexes at once, without a thread."""
+
+    async def _in_thread(self, work: Callable[[], T], room: trio.CapacityLimiter) -> T:
+        return work()
+
+
+async def test_many_new_entries_are_found_by_their_titles_first_and_soon_by_all_of_their_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(catalog_module, "AT_FIRST_ENTRIES", 2)
+    monkeypatch.setattr(catalog_module, "SLICE", 2)
+    world = CatalogWorld()
+    catalog = world.catalog = Immediate(world.store)
+    await world.store.replace(of_bots(*(bot(slug, name="Fence", who="Owner of roses") for slug in "abcde")))
+    async with world.running():
+        assert [len(catalog._index.search(Kind.BOTS, q, 9).slugs) for q in ("fence", "roses")] == [5, 0]
+        await catalog.related(Kind.BOTS, "a", 1)
+        await trio.sleep(0.1)
+        assert [len((await catalog.search(Kind.BOTS, q, 9))[0].documents) for q in ("fence", "roses")] == [5, 5]
+        assert not catalog._related, "it may be another entry now"

@@ -9,8 +9,8 @@ from actors.kernel.supervision import running
 from actors.values import StorageUnavailable
 from service.snapshots.catalog import Catalog, CatalogLimits
 from service.snapshots.placements import Placements, PlacementsLimits
-from tests.doubles.catalog import MemoryCatalog
-from tests.doubles.tables import Memory
+from tests.doubles.catalog import MemoryCatalog, PromptCatalog
+from tests.doubles.tables import CatalogTables, Memory
 from tests.fakes import TrioClock
 from tests.snapshots.entries import bot, of_bots
 from tests.snapshots.rows import NOON_MS, Rows, booking, slot, week
@@ -24,7 +24,7 @@ class CatalogWorld:
     def __init__(self, limits: CatalogLimits | None = None) -> None:
         self.memory = Memory()
         self.store = MemoryCatalog(self.memory)
-        self.catalog = Catalog(self.store, limits)
+        self.catalog = PromptCatalog(self.store, limits)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Catalog]:
@@ -36,9 +36,8 @@ class CatalogWorld:
 
     async def set_back(self, name: str) -> None:
         """Restore a database that has only this."""
-        restored = MemoryCatalog(self.memory)
-        await restored.replace(of_bots(bot(name)))
-        self.store._tables = restored._tables
+        self.memory.catalog = CatalogTables()
+        await self.store.replace(of_bots(bot(name)))
 
     def visible(self) -> list[str]:
         return [slug for slug in "abcdef" if self.catalog.snapshot.item(Kind.BOTS, slug) is not None]

@@ -12,13 +12,11 @@ from urllib.parse import quote
 import pytest
 import trio
 
-from actors.catalog.store import Kind, Search
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable, WritesRefused
 from storage.connection.asyncio_border import STATEMENTS
 from storage.connection.listener import Listener
 from storage.connection.pool import Connection, Database, PoolLimits, open_database
 from storage.connection.target import Target
-from storage.postgres.catalog import PostgresCatalog
 from storage.rows.journal import record_batch
 from storage.rows.statements import statements
 from tests.slow import repeats
@@ -482,26 +480,3 @@ async def test_a_cancelled_reader_leaves_the_queue(database: Database) -> None:
         with trio.fail_after(0.1):
             while database.statistics().waiting:
                 await trio.lowlevel.checkpoint()
-
-
-async def test_abandoned_searches_stay_in_their_room_until_they_end(database_target: Target) -> None:
-    """A client that repeatedly starts and abandons slow searches must not block all others."""
-    async with open_database(database_target, replace(SMALL, connections=6, waiters=20)) as database:
-        catalog = PostgresCatalog(database)
-        locked, done, room = trio.Event(), asyncio.Event(), trio.CapacityLimiter(3)
-
-        async def lock(connection: Connection) -> None:
-            await connection.execute("lock table catalog in access exclusive mode")
-            locked.set()
-            await done.wait()
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(database.transact, lock)
-            await locked.wait()
-            for _ in range(5):
-                with trio.move_on_after(0.1) as scope:
-                    await catalog.search(Search(Kind.BOTS, "words", 20), room=room, seconds=BOUND_SECONDS)
-                assert scope.cancelled_caught
-            busy = database.statistics().busy
-            done.set()
-        assert busy == 1 + 3

@@ -1,20 +1,19 @@
 """The contract of the catalog store, over Postgres and in memory: importing, loading and searching."""
 
-from contextlib import nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import pytest
-import trio
 
-from actors.catalog.store import CatalogStore, Counts, Entry, Import, Kind, Search
+from actors.catalog.store import CatalogStore, Change, Counts, Entry, Import, Kind
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 from tests.doubles.catalog import MemoryCatalog
 from tests.doubles.tables import Memory
 from tests.fakes import together
-from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, usecase
+from tests.snapshots.entries import IMPORTED_MS, bot, guide_fields, of_bots, usecase
 from tests.stores.conftest import Stores, beside
 
 MANY = 2_500
@@ -29,22 +28,38 @@ def store(stores: Stores) -> CatalogStore:
 
 @dataclass(slots=True)
 class Loaded:
-    """The entries that a load handed over."""
+    """The changes that a load handed over."""
 
-    entries: dict[Kind, list[Entry]] = field(default_factory=lambda: {kind: [] for kind in Kind})
+    changes: list[Change] = field(default_factory=list)
     largest: int = 0
 
-    def take(self, kind: Kind, entries: Any) -> None:
-        self.entries[kind] += entries
-        self.largest = max(self.largest, len(entries))
+    def take(self, changes: Sequence[Change]) -> None:
+        self.changes += changes
+        self.largest = max(self.largest, len(changes))
+
+    @property
+    def entries(self) -> dict[Kind, list[Entry]]:
+        """The entries as they were imported, in the order of their lists."""
+        found: dict[Kind, list[Entry]] = {kind: [] for kind in Kind}
+        for change in self.changes:
+            if change.document is not None:
+                document = change.document.removesuffix(b',"updatedAt":%d}' % change.at_ms) + b"}"
+                found[change.id.kind].append(Entry(change.slug, change.added_ms, document))
+        return {
+            kind: sorted(entries, key=lambda entry: (-entry.added_ms, entry.slug)) for kind, entries in found.items()
+        }
 
     def slugs(self, kind: Kind) -> list[str]:
         return [entry.slug for entry in self.entries[kind]]
 
 
-async def loaded(store: CatalogStore) -> Loaded:
+async def loaded(store: CatalogStore, after: int = 0) -> Loaded:
     result = Loaded()
-    assert await store.load(result.take) == await store.revision()
+    revision = await store.changes(after, result.take)
+    assert revision.number == await store.revision()
+    numbers = [change.number for change in result.changes]
+    assert numbers == sorted(set(numbers))
+    assert all(number > after for number in numbers)
     return result
 
 
@@ -63,7 +78,7 @@ async def test_a_new_store_is_empty_and_at_revision_zero(store: CatalogStore) ->
 
 async def test_imported_entries_are_loaded_byte_by_byte(store: CatalogStore) -> None:
     entries = [usecase("a", guide=guide_fields()), usecase("b", title='“Ü” 🙂 \\ "quoted" & <b>', addedAt=2**53)]
-    await store.replace(Import({Kind.USECASES: entries, Kind.BOTS: [bot("a")]}))
+    await store.replace(Import({Kind.USECASES: entries, Kind.BOTS: [bot("a")]}, IMPORTED_MS))
     result = await loaded(store)
     assert result.entries == {Kind.USECASES: entries[::-1], Kind.BOTS: [bot("a")]}
     assert all(type(entry.document) is bytes for entry in entries)
@@ -113,7 +128,7 @@ async def test_without_pruning_absent_entries_stay(store: CatalogStore) -> None:
 
 
 async def test_pruning_removes_what_is_absent_of_the_kinds_that_are_named(store: CatalogStore) -> None:
-    await store.replace(Import({Kind.BOTS: [bot("a"), bot("b")], Kind.USECASES: [usecase("u")]}))
+    await store.replace(Import({Kind.BOTS: [bot("a"), bot("b")], Kind.USECASES: [usecase("u")]}, IMPORTED_MS))
     counts = await store.replace(of_bots(bot("b"), prune=True))
     assert counts.by_kind == {Kind.BOTS: Counts(unchanged=1, removed=1)}
     assert (await loaded(store)).slugs(Kind.BOTS) == ["b"]
@@ -150,13 +165,15 @@ async def test_imports_at_the_same_time_happen_one_after_the_other(store: Catalo
 
 async def test_a_load_during_imports_is_of_one_revision(store: CatalogStore) -> None:
     pairs = [
-        Import({Kind.BOTS: many(job=f"Job {number}."), Kind.USECASES: [usecase("u", roi=f"Job {number}.")]})
+        Import(
+            {Kind.BOTS: many(job=f"Job {number}."), Kind.USECASES: [usecase("u", roi=f"Job {number}.")]}, IMPORTED_MS
+        )
         for number in range(4)
     ]
     await store.replace(pairs[0])
     results = [Loaded() for _ in range(6)]
     imports = [lambda pair=pair: store.replace(pair) for pair in pairs[1:]]
-    loads = [lambda result=result: store.load(result.take) for result in results]
+    loads = [lambda result=result: store.changes(0, result.take) for result in results]
     outcomes = await together(*imports, *loads)
     assert not [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     for result in results:
@@ -166,7 +183,7 @@ async def test_a_load_during_imports_is_of_one_revision(store: CatalogStore) -> 
 
 
 async def test_present_tells_which_slugs_exist(store: CatalogStore) -> None:
-    await store.replace(Import({Kind.BOTS: [bot("a"), bot("b")], Kind.USECASES: [usecase("c")]}))
+    await store.replace(Import({Kind.BOTS: [bot("a"), bot("b")], Kind.USECASES: [usecase("c")]}, IMPORTED_MS))
     assert await store.present(Kind.BOTS, ["a", "c", "x"]) == {"a"}
     assert await store.present(Kind.BOTS, []) == set()
 
@@ -196,129 +213,3 @@ async def test_postgres_announces_a_change_with_its_commit(database: Database) -
     await database.read(lambda connection: connection.fetchval("select 1"))
     assert heard == ["catalog"]
     listener.terminate()
-
-
-# Searching.
-
-LIBRARY = (
-    bot("in-name", name="Fence Painter", addedAt=10),
-    bot("in-category", category="Fence", addedAt=40),
-    bot("in-job", job="Paints one fence.", addedAt=30),
-    bot("in-rest", who="Owner of a fence", addedAt=50),
-    bot("without", addedAt=60),
-)
-
-
-async def searched(store: CatalogStore, q: str, limit: int = 20, kind: Kind = Kind.BOTS) -> list[str]:
-    """The slugs that match all words, without relaxing."""
-    found = await store.search(Search(kind, q, limit), room=nullcontext(), seconds=BOUND_SECONDS)
-    assert not found.relaxed
-    return list(found.slugs)
-
-
-async def test_the_name_outweighs_category_and_job_and_they_the_rest(store: CatalogStore) -> None:
-    await store.replace(of_bots(*LIBRARY))
-    assert await searched(store, "fence") == ["in-name", "in-category", "in-job", "in-rest"]
-    assert await searched(store, "FENCE", limit=2) == ["in-name", "in-category"]
-
-
-async def test_the_title_of_a_use_case_outweighs_its_guides_category_and_that_the_rest(store: CatalogStore) -> None:
-    guides = {name: guide_fields(**{name: "About a fence"}) for name in ("category", "prompt", "opportunity")}
-    entries = [usecase(f"in-{name}", guide=guide, addedAt=50) for name, guide in guides.items()]
-    listed = usecase("in-steps", guide=guide_fields(steps=["Go.", "Paint the fence."]), addedAt=40)
-    await store.replace(of_usecases(*entries, listed, usecase("in-title", title="Fence", addedAt=1)))
-    found = await searched(store, "fence", kind=Kind.USECASES)
-    assert found[:2] == ["in-title", "in-category"]
-    assert sorted(found[2:]) == ["in-opportunity", "in-prompt", "in-steps"]
-
-
-async def test_equal_ranks_are_newest_first_then_by_slug(store: CatalogStore) -> None:
-    await store.replace(of_bots(*(bot(slug, name="Fence", addedAt=at) for slug, at in (("b", 1), ("a", 1), ("c", 2)))))
-    assert await searched(store, "fence") == ["c", "a", "b"]
-
-
-async def test_all_words_must_occur(store: CatalogStore) -> None:
-    await store.replace(of_bots(*LIBRARY))
-    assert await searched(store, "fence painter") == ["in-name"]
-    assert await searched(store, "fence submarine") == []
-
-
-async def test_a_search_reads_like_a_web_search(store: CatalogStore) -> None:
-    await store.replace(of_bots(*LIBRARY))
-    assert await searched(store, "fence -painter -owner") == ["in-category", "in-job"]
-    assert await searched(store, "painter or owner") == ["in-name", "in-rest"]
-    assert await searched(store, '"fence painter"') == ["in-name"]
-
-
-async def test_a_query_without_searchable_words_finds_nothing(store: CatalogStore) -> None:
-    await store.replace(of_bots(*LIBRARY))
-    for q in ("", "   ", "\0", "...", "!&|()<->:*'", '"', '"" -""', "\ud800", "submarine\0submarine"):
-        assert await searched(store, q) == [], ascii(q)
-
-
-async def test_nul_separates_words(store: CatalogStore) -> None:
-    await store.replace(of_bots(*LIBRARY))
-    assert await searched(store, "fence\0painter") == ["in-name"]
-
-
-async def test_a_query_that_nests_too_deeply_to_be_parsed_finds_nothing(store: CatalogStore) -> None:
-    await store.replace(of_bots(*LIBRARY))
-    for piece in ("-", "- ", '-"" ', "-!", "-\u3000", "-\0", "or "):
-        assert await searched(store, (piece * 33).rstrip()) == await searched(store, (piece * 200)[:200]) == [], ascii(
-            piece
-        )
-
-
-async def test_one_hyphen_excludes_and_more_of_them_are_a_dash(store: CatalogStore) -> None:
-    await store.replace(of_bots(*LIBRARY))
-    for q in ("fence -painter", "fence - painter", "fence -\u3000painter", "-painter fence", "fence -(painter)"):
-        assert sorted(await searched(store, q)) == ["in-category", "in-job", "in-rest"], q
-    for dash in ("--", " -- ", " - - ", " --- ", " -(-", "-" * 180):
-        assert await searched(store, f"fence{dash}painter") == ["in-name"]
-    for q in ("--fence", "fence --", "- - fence - -"):
-        assert await searched(store, q) == ["in-name", "in-category", "in-job", "in-rest"]
-
-
-async def test_kinds_are_searched_apart(store: CatalogStore) -> None:
-    await store.replace(Import({Kind.BOTS: LIBRARY, Kind.USECASES: [usecase("u", title="Fence")]}))
-    assert await searched(store, "fence", kind=Kind.USECASES) == ["u"]
-
-
-async def test_a_search_sees_changes_and_removals(store: CatalogStore) -> None:
-    await store.replace(of_bots(*LIBRARY))
-    await store.replace(of_bots(bot("in-job", name="Fence"), prune=True))
-    assert await searched(store, "fence") == ["in-job"]
-
-
-# Only over Postgres.
-
-
-async def test_postgres_finds_other_forms_of_a_word(database: Database) -> None:
-    store = PostgresCatalog(database)
-    await store.replace(of_bots(*LIBRARY))
-    assert await searched(store, "fences painting") == ["in-job"]
-    assert await searched(store, "the of") == []
-
-
-async def test_postgres_ranks_a_match_in_the_name_first_however_many_newer_matches_there_are(
-    database: Database,
-) -> None:
-    store = PostgresCatalog(database)
-    newer = [bot(f"bot-{number}", job="Paints a fence.", addedAt=1_000 + number) for number in range(MANY)]
-    await store.replace(of_bots(*LIBRARY, *newer))
-    found = await searched(store, "fence", limit=100)
-    assert found[0] == "in-name"
-    assert found[1] == f"bot-{MANY - 1}"
-    assert len(found) == 100
-
-
-async def test_postgres_ends_a_search_at_its_time_and_keeps_the_connection(database: Database) -> None:
-    store = PostgresCatalog(database)
-    await store.replace(of_bots(*many()))
-    assert await searched(store, "helper")
-    opened = database.statistics().open
-    with pytest.raises(trio.TooSlowError):
-        await store.search(Search(Kind.BOTS, "helper", 20), room=nullcontext(), seconds=0.001)
-    assert len(await searched(store, "helper")) == 20
-    assert await database.read(lambda connection: connection.fetchval("show statement_timeout")) == "4s"
-    assert database.statistics().open == opened

@@ -83,7 +83,7 @@ STATEMENTS: dict[str, tuple[str, list[Any]]] = {
     "a sign-in": (SESSIONS.lock_sessions, [[], [EMAIL], NOW]),
     "the review queue": (OVERSIGHT.review_queue, [NOW, -1, "", 50, 0, 0]),
 }
-MOST_ROWS = 400
+MAX_ROWS = 400
 OF_BOOKINGS = ("bookings", "booking_keys", "slot_weeks", "payment_events", "invoices", "webhook_deliveries")
 
 
@@ -91,10 +91,10 @@ async def test_20_000_ended_bookings_sessions_and_records_are_not_read(database:
     await database.transact(lambda connection: connection.execute(FILLED), seconds=60)
 
     counts = await most_rows(database, STATEMENTS)
-    assert {name: count for name, count in counts.items() if count > MOST_ROWS} == {}
+    assert {name: count for name, count in counts.items() if count > MAX_ROWS} == {}
     account = Account(EMAIL, "ten_1", 1)
-    exported = await most_rows_of_exports(database, account, OF_BOOKINGS, MOST_ROWS // 4)
-    assert {name: count for name, count in exported.items() if count > MOST_ROWS} == {}
+    exported = await most_rows_of_exports(database, account, OF_BOOKINGS, MAX_ROWS // 4)
+    assert {name: count for name, count in exported.items() if count > MAX_ROWS} == {}
     for table in OF_BOOKINGS:
         places = [""]
         while found := await export(database, account, table, places[-1], 3_000):

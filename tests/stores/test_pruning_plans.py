@@ -54,12 +54,18 @@ insert into payment_events select 'evt_' || n, 'bok_' || n, n from generate_seri
 insert into payment_reports select 'dp_' || n, 'pay_' || n, 'disputed', n from generate_series(1, 8000) as n;
 insert into account_deletions (tenant_id, email, requested_ms, sent_ms)
 select 'gone_' || n, n || '@example.com', 1, n from generate_series(1, 8000) as n;
+insert into catalog_changes (kind, slug, change, at_ms, document)
+select 'bots', 'bot-' || n, 'removed', n, '{}' from generate_series(1, 8000) as n;
 insert into webhooks (id, tenant_id, url, host, events, created_ms, status)
 select 'whk_' || n, 'ten_1', 'https://' || n, '', '{booking.paid}', 1, 'disabled' from generate_series(1, 2000) as n;
 insert into webhook_deliveries (id, webhook_id, event_id, subject_id, type, body, created_ms, status, done_ms)
 select 'dlv_' || n, 'whk_' || n % 2000 + 1, 'evt_' || n, 'bok_' || n, 'booking.paid', '', n,
     case when n % 2 = 0 then 'delivered' else 'waiting' end, case when n % 2 = 0 then n end
 from generate_series(1, 8000) as n;
+insert into tenants (id, tier) select 'author_' || n, 'claimed' from generate_series(1, 8000) as n;
+insert into catalog_submissions (id, tenant_id, kind, slug, name, entry, created_ms, status, decided_ms)
+select 'sub_' || n, 'author_' || n, 'bots', 'a', '', '', 1, 'declined', n from generate_series(1, 8000) as n;
+analyze catalog_submissions;
 analyze tenants, api_keys, claims, key_uses, usage_days, key_usage_days, bookings, slot_weeks, booking_keys;
 analyze payment_events, payment_reports;
 analyze account_deletions, sign_in_codes, letter_counts, sign_in_links, sessions, devices, outbox;
@@ -88,7 +94,8 @@ async def test_pruning_reads_no_table_as_a_whole(database: Database) -> None:
 
     for name, (plan, gone) in (await database.transact(work, seconds=20.0)).items():
         assert gone == 500, name
-        assert "Seq Scan" not in plan, name
+        # The revision and the horizon of the catalog are one row each.
+        assert not re.search("Seq Scan on (?!catalog_(revision|forgotten) )", plan), (name, plan)
 
 
 async def test_a_deletion_finds_the_rows_that_refer_to_it_by_an_index(database: Database) -> None:

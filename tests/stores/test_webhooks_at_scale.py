@@ -29,7 +29,7 @@ STATEMENTS: dict[str, tuple[str, list[object]]] = {
     "waiting_like": (SQL.waiting_like, [["dlv_1"], ["whk_1"]]),
     "add": (SQL.add, [["dlv_x"], ["whk_1"], ["evt_x"], ["bok_5"], ["booking.paid"], ["{}"], [NOW]]),
 }
-MOST_ROWS = 6_000
+MAX_ROWS = 6_000
 """Bounds of what a statement reads: the backlog counts up to 1,000 deliveries, everything else reads a few."""
 
 
@@ -68,7 +68,7 @@ async def test_a_backlog_of_100_000_makes_no_statement_read_it(database: Databas
         return found
 
     counts = await database.read(read)
-    assert {name: count for name, count in counts.items() if count > MOST_ROWS} == {}
+    assert {name: count for name, count in counts.items() if count > MAX_ROWS} == {}
 
 
 async def test_the_other_receiver_is_served_beside_the_backlog(database: Database) -> None:

@@ -162,6 +162,10 @@ def _frame(page: Markup) -> list[str]:
     return faults
 
 
+ATOM = "application/atom+xml"
+"""The type of the feed, an alternate of all pages."""
+
+
 def card_of(html: str) -> dict[str, str]:
     """Values of the head for search engines and link previews, by name: of `meta` elements, `canonical` and `alternate`."""
     page = parsed(html)
@@ -170,7 +174,11 @@ def card_of(html: str) -> dict[str, str]:
             (meta.attributes.get("name") or meta.attributes.get("property", ""), meta.attributes)
             for meta in page.all("meta")
         ),
-        *((link.attributes["rel"], link.attributes) for link in page.all("link")),
+        *(
+            (link.attributes["rel"], link.attributes)
+            for link in page.all("link")
+            if link.attributes.get("type") != ATOM
+        ),
     ]
     named = [
         (name, attributes.get("content") or attributes.get("href", "")) for name, attributes in told if name in TOLD

@@ -13,9 +13,9 @@ from service.api.encodings import BR, GZIP
 from service.api.messages import Answer
 from service.seed.catalog_file import parse
 from service.seed.samples import FILE as SAMPLE_CATALOG
-from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from service.web.compression import PIECE_BYTES, QUICK, Budget, CompressionLimits, Compressor, compressed
 from service.web.representations import Representation
+from tests.snapshots.entries import snapshot_of
 
 CHANCE = random.Random(7)
 BODY = " ".join(
@@ -169,9 +169,7 @@ def sample_list(kind: Kind) -> bytes:
     """The first page of 100 entries of the sample catalog."""
     with SAMPLE_CATALOG.open("rb") as stream:
         entries = parse(stream).entries[kind]
-    builder = SnapshotBuilder(CatalogSnapshot())
-    builder.take(kind, sorted(entries, key=lambda entry: (-entry.added_ms, entry.slug)))
-    return builder.finished(1).page(kind, None, 100).body()
+    return snapshot_of(kind, entries).page(kind, None, 100).body()
 
 
 def test_a_budget_refills_with_time_up_to_its_most() -> None:

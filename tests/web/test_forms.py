@@ -40,6 +40,43 @@ CAMPAIGN_ERRORS = {
     "targetUrl": ADDRESS,
     "logoText": "This has 4 characters. Shorten it by 1.",
 }
+NO_CASE = {
+    "title": "",
+    "roi": "x" * 1_001,
+    "sourceUrl": "my site",
+    "who": "a\u200bb",
+    "handle": "@w",
+    "guide_title": "A guide",
+    "guide_steps": "One\n" + "x" * 1_001,
+    "guide_botSlugs": "No slug",
+}
+CASE_ERRORS = {
+    "title": "Write a title.",
+    "slug": "Write an address, such as sorts-receipts.",
+    "roi": "This has 1,001 characters. Shorten it by 1.",
+    "sourceUrl": f"An address has no spaces. {ADDRESS}",
+    "who": "This has characters that cannot be seen. Write it again instead of pasting it.",
+    "guide_category": "Write a category, such as Finance.",
+    "guide_opportunity": "Write what can be gained.",
+    "guide_audience": "Write for whom it is.",
+    "guide_steps": "Line 2: This has 1,001 characters. Shorten it by 1.",
+    "guide_prompt": "Write the prompt to start with.",
+    "guide_botSlugs": "Line 1: Write small letters, digits and single hyphens, such as sorts-receipts.",
+}
+NO_PROPOSED_BOT = {
+    "name": "Fine",
+    "slug": "A!",
+    "who": "",
+    "handle": "@w",
+    "job": "x" * 2_001,
+    "templateUrl": "javascript:x",
+}
+PROPOSED_BOT_ERRORS = {
+    "slug": "Write small letters, digits and single hyphens, such as sorts-receipts.",
+    "job": "This has 2,001 characters. Shorten it by 1.",
+    "templateUrl": ADDRESS,
+    "who": "Write who runs it, such as A dentist in Lyon.",
+}
 NO_SLOT = {
     "name": "a  b",
     "side": "top",
@@ -69,6 +106,48 @@ START_ERRORS = {
     "body": "Write the text of the ad.",
 }
 SEEN = dict.fromkeys(("headline", "body", "cta", "targetUrl", "logoText"), "As read")
+BAD_SLUG = "Use lower-case letters, digits and single hyphens, such as late-invoices."
+NO_USECASE = {
+    "title": "x" * 201,
+    "who": "",
+    "handle": "a\u2028b",
+    "roi": "An hour",
+    "sourceUrl": "nonsense",
+    "addedAt": "soon",
+    "guide_title": "Begin",
+    "guide_botSlugs": "A B",
+    "value_kind": "guess",
+}
+USECASE_ERRORS = {
+    "title": "This has 201 characters. Shorten it by 1.",
+    "who": "Fill this in.",
+    "handle": "Write it on one line.",
+    "sourceUrl": ADDRESS,
+    "guide_category": "Fill this in.",
+    "guide_opportunity": "Fill this in.",
+    "guide_audience": "Fill this in.",
+    "guide_botSlugs": BAD_SLUG,
+    "guide_prompt": "Fill this in.",
+    "value_amount": "Fill this in.",
+    "value_label": "Fill this in.",
+    "value_basis": "Fill this in.",
+    "value_kind": "Choose one of the options.",
+    "addedAt": "Write a date and time such as 2026-12-31T18:00.",
+}
+NO_BOT = {
+    "name": "",
+    "category": "x" * 201,
+    "who": "A",
+    "handle": "@a",
+    "job": "",
+    "templateUrl": "nonsense",
+}
+BOT_ERRORS = {
+    "name": "Fill this in.",
+    "job": "Fill this in.",
+    "category": "This has 201 characters. Shorten it by 1.",
+    "templateUrl": ADDRESS,
+}
 DEVICE = "Write the code that the device shows."
 
 
@@ -92,6 +171,8 @@ CASES = (
         {"name": "Write it on one line.", "website": f"An address has no spaces. {ADDRESS}"},
     ),
     Case("/sponsor/campaigns/new", "create", NO_CAMPAIGN, CAMPAIGN_ERRORS),
+    Case("/submissions/new", "send-usecases", NO_CASE, CASE_ERRORS),
+    Case("/submissions/new", "send-bots", NO_PROPOSED_BOT, PROPOSED_BOT_ERRORS),
     *(Case("/sponsor/campaigns/{id}", do, NO_CAMPAIGN, CAMPAIGN_ERRORS) for do in ("save", "save-and-submit")),
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_WEEK, NO_WEEK_ERRORS) for do in ("reserve", "reserve-and-pay")),
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_START, START_ERRORS) for do in ("start", "start-and-pay")),
@@ -158,6 +239,13 @@ CASES = (
         {"campaign": "{campaign}", "note": ""},
         {"note-{campaign}": "Write why you reject it. The sponsor reads it."},
     ),
+    *(
+        Case("/admin/new-usecase", do, NO_USECASE | {"slug": "A!"}, {"slug": BAD_SLUG, **USECASE_ERRORS})
+        for do in ("create", "preview")
+    ),
+    *(Case("/admin/usecases/{slug}", do, NO_USECASE, USECASE_ERRORS) for do in ("save", "preview")),
+    *(Case("/admin/new-bot", do, NO_BOT | {"slug": "made-here"}, BOT_ERRORS) for do in ("create", "preview")),
+    *(Case("/admin/bots/{slug}", do, NO_BOT, BOT_ERRORS) for do in ("save", "preview")),
     Case(
         "/admin/slots/new",
         "create",
@@ -182,11 +270,13 @@ CASES = (
 
 OF_LISTS = {("/admin", "refund"), ("/admin", "decline"), ("/admin/bookings", "describe")}
 """Forms that `test_admin_lists.py` and `test_administration.py` send, because they need a booking of a certain kind."""
+OF_SUBMISSIONS = {("/admin/submissions", "accept"), ("/admin/submissions", "decline")}
+"""Forms that `test_submissions.py` sends, because they need a submission."""
 
 
 def test_each_form_with_fields_is_sent_here_or_where_its_content_is() -> None:
     declared = {(page.path, do) for page in PAGES if page.path != "/admin/reviews" for do in page.forms}
-    assert declared == {(case.path, case.do) for case in CASES} | TAKES_PASSKEY | OF_LISTS
+    assert declared == {(case.path, case.do) for case in CASES} | TAKES_PASSKEY | OF_LISTS | OF_SUBMISSIONS
 
 
 def _page_of(path: str) -> Page:

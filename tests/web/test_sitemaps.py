@@ -1,7 +1,6 @@
 """The sitemap: its form, its parts, and that it names every public page once."""
 
 import re
-from collections.abc import Iterable
 from xml.etree import ElementTree
 
 import pytest
@@ -10,10 +9,11 @@ from actors.catalog.store import Entry, Kind
 from actors.clock import DAY_MS
 from service.api.operations import OPERATIONS
 from service.schemas.fields import NEWEST_MS
-from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
+from service.snapshots.catalog_entries import CatalogSnapshot
 from service.web.discovery.sitemaps import NAMESPACE, PART_URLS, Sitemaps
 from tests.api.conformity import BASE_URL
 from tests.api.world import NOON_MS, World
+from tests.snapshots.entries import snapshot_of
 from tests.web.markup import card_of
 from tests.web.visitors import Visitor
 
@@ -66,15 +66,10 @@ def rows_of(body: bytes, kind: str) -> list[tuple[str, str | None]]:
     return rows
 
 
-def snapshot_of(usecases: Iterable[Entry]) -> CatalogSnapshot:
-    builder = SnapshotBuilder(CatalogSnapshot())
-    builder.take(Kind.USECASES, sorted(usecases, key=lambda entry: (-entry.added_ms, entry.slug)))
-    return builder.finished(1)
-
-
 def entry(number: int) -> Entry:
     """One entry a day."""
-    return Entry(f"case-{number}", NOON_MS + number * DAY_MS, b'{"slug":"case-%d"}' % number)
+    at_ms = NOON_MS + number * DAY_MS
+    return Entry(f"case-{number}", at_ms, b'{"slug":"case-%d"}' % number, at_ms)
 
 
 def answered(snapshot: CatalogSnapshot, name: str) -> tuple[bytes, str]:
@@ -119,6 +114,7 @@ async def test_a_part_is_sent_again_only_when_its_entries_changed(world: World) 
         seen = {"If-None-Match": first.header("etag") or ""}
         again = await world.client.get(path, headers=seen)
         assert (again.status, again.body) == (304, b"")
+        world.clock.at_ms += DAY_MS
         await world.add(f"new-{len(path)}", NOON_MS + DAY_MS + len(path) * DAY_MS)
         assert (await world.client.get(path, headers=seen)).status == 200
     untouched = await world.client.get("/sitemap-bots-1.xml")
@@ -143,8 +139,8 @@ async def test_parts_count_as_pages_for_the_limit_of_an_address(world: World) ->
 
 @pytest.mark.parametrize("total", [0, 1, PART_URLS, PART_URLS + 1])
 def test_parts_hold_all_entries_and_a_new_entry_changes_the_last_one_alone(total: int) -> None:
-    before = snapshot_of(map(entry, range(total)))
-    after = snapshot_of(map(entry, range(total + 1)))
+    before = snapshot_of(Kind.USECASES, map(entry, range(total)))
+    after = snapshot_of(Kind.USECASES, map(entry, range(total + 1)))
     names = [name for name, _ in _parts(before)]
     assert len(names) == -(-total // PART_URLS)
     rows = [row for name in names for row in rows_of(answered(before, name)[0], "url")]
@@ -159,7 +155,7 @@ def test_parts_hold_all_entries_and_a_new_entry_changes_the_last_one_alone(total
 
 
 def _parts(snapshot: CatalogSnapshot) -> list[tuple[str, str]]:
-    """The parts of use cases in the index, each with the day of its newest entry, which is that of its rows."""
+    """The parts of use cases in the index, each with the day of its last change, which is that of its rows."""
     body = MAPS.index(snapshot).answer({}).body
     found = []
     for address, day in rows_of(body, "sitemap"):
@@ -172,7 +168,7 @@ def _parts(snapshot: CatalogSnapshot) -> list[tuple[str, str]]:
 
 
 def test_a_day_beyond_the_calendar_is_left_out() -> None:
-    snapshot = snapshot_of([Entry("far", NEWEST_MS, b"{}"), Entry("first", 0, b"{}")])
+    snapshot = snapshot_of(Kind.USECASES, [Entry("far", NEWEST_MS, b"{}", NEWEST_MS), Entry("first", 0, b"{}", 1)])
     assert rows_of(answered(snapshot, "usecases-1")[0], "url") == [
         (f"{BASE_URL}/usecases/far", None),
         (f"{BASE_URL}/usecases/first", "1970-01-01"),

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
@@ -35,17 +36,17 @@ def schemas(operations: Sequence[Operation]) -> dict[str, Any]:
         schema_generator=SchemaWriter,
     )
     found: dict[str, Any] = definitions["$defs"]
-    read = _read(found, [model.__name__ for model in inputs])
+    bodies, returned = _with_inner(found, inputs), _with_inner(found, outputs)
     for name, schema in found.items():
-        if name not in read:
+        if name not in bodies or name in returned:
             _without_null(schema)
     return found
 
 
-def _read(found: Mapping[str, Any], bodies: Iterable[str]) -> set[str]:
-    """The names of the models of bodies, and of those in them."""
+def _with_inner(found: Mapping[str, Any], models: Iterable[type[BaseModel]]) -> set[str]:
+    """The names of these models, and of those in them."""
     names: set[str] = set()
-    waiting = list(bodies)
+    waiting = [model.__name__ for model in models]
     while waiting:
         name = waiting.pop()
         if name not in names:
@@ -64,3 +65,5 @@ def _without_null(schema: dict[str, Any]) -> None:
         if len(kinds) == 1:
             del field["anyOf"]
             field |= {**kinds[0], **field}
+        elif kinds:
+            field["anyOf"] = kinds

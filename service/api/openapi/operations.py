@@ -27,6 +27,22 @@ IDEMPOTENCY_KEY: dict[str, Any] = {
     ),
 }
 
+IF_MATCH: dict[str, Any] = {
+    "name": "If-Match",
+    "in": "header",
+    "required": False,
+    **text(
+        "The `ETag` of the version that you have read, or `*` for any. If the entry has another one, nothing changes.",
+        maxLength=2_000,
+    ),
+}
+IF_NONE_MATCH: dict[str, Any] = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    **text("`*` creates only: if the entry exists, nothing changes: 412.", const="*"),
+}
+
 PATHS: Mapping[str, Any] = {"id": Id, "deliveryId": Id, "slug": Slug}
 """The form of path parameters. Any other value is a 404."""
 
@@ -34,6 +50,7 @@ PLACES: Mapping[str, str] = {
     "usecases": "Slug of the use case",
     "bots": "Slug of the bot template",
     "campaigns": "Id of the campaign",
+    "submissions": "Id of the submission",
     "bookings": "Id of the booking",
     "keys": "Id of the key",
     "webhooks": "Id of the webhook",
@@ -58,8 +75,10 @@ def described(operation: Operation, examples: Examples) -> dict[str, Any]:
     }
     if operation.same_origin or (operation.changes and operation.access is Access.SESSION):
         found["x-same-origin"] = True
-    keys = [IDEMPOTENCY_KEY] if operation.keyed else []
-    parameters = [*_path_parameters(operation), *_query_parameters(operation), *keys]
+    headers = [IDEMPOTENCY_KEY] if operation.keyed else []
+    if operation.conditional:
+        headers += [IF_MATCH, IF_NONE_MATCH] if operation.body is not None else [IF_MATCH]
+    parameters = [*_path_parameters(operation), *_query_parameters(operation), *headers]
     if parameters:
         found["parameters"] = parameters
     if operation.body is not None:

@@ -4,6 +4,7 @@ from service.api.operation import Operation
 from service.api.operations.account import ROWS as ACCOUNT
 from service.api.operations.account_data import ROWS as ACCOUNT_DATA
 from service.api.operations.admin_accounts import ROWS as ACCOUNTS
+from service.api.operations.admin_catalog import ROWS as ADMIN_CATALOG
 from service.api.operations.admin_overview import AUDIT, SITES
 from service.api.operations.admin_overview import ROWS as OVERSIGHT
 from service.api.operations.admin_sponsorship import ROWS as ADMIN
@@ -24,6 +25,8 @@ from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.api.operations.sessions import ROWS as SESSIONS
 from service.api.operations.sponsor_webhooks import ROWS as SPONSOR_WEBHOOKS
 from service.api.operations.sponsors import ROWS as SPONSORS
+from service.api.operations.submissions import REVIEWS
+from service.api.operations.submissions import ROWS as SUBMISSIONS
 
 OPERATIONS: tuple[Operation, ...] = (
     *KEYS,
@@ -33,6 +36,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *ACCOUNT,
     *ACCOUNT_DATA,
     *CATALOG,
+    *SUBMISSIONS,
     *PLACEMENTS,
     *EVENTS,
     *SPONSORS,
@@ -43,6 +47,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *SCOPED_KEYS,
     *SPONSOR_WEBHOOKS,
     *ADMIN,
+    *ADMIN_CATALOG,
+    *REVIEWS,
     *AUDIT,
     *SITES,
     *ACCOUNTS,

@@ -1,27 +1,31 @@
 """Operations on the catalog (specification, 6 to 9), served from the snapshot in memory."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
-from math import inf
 
 import trio
+from pydantic_core import from_json
 
 from actors.catalog.store import Kind
-from actors.values import Code, Refused, Scope
+from actors.values import Code, Overloaded, Refused, Scope
 from service.api.context import Services
-from service.api.errors import RETRY_SECONDS, unavailable
-from service.api.messages import Answer
-from service.api.operation import Call, Operation
-from service.api.operations.responses import cached, linked
+from service.api.errors import unavailable
+from service.api.messages import NO_STORE, Answer
+from service.api.operation import Call, Operation, ToolList
+from service.api.operations.responses import OK, cached, linked
 from service.api.policy import Access
-from service.http.addresses import limited_as, network_of
-from service.schemas.catalog import Bot, BotPage, CategoryList, UseCase, UseCasePage
+from service.schemas.catalog import Bot, BotPage, CategoryList, ChangePage, Related, UseCase, UseCasePage
 from service.schemas.internal import CatalogPlace
-from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
+from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery, ChangesQuery
 from service.snapshots.catalog_entries import Page, Position
-from service.snapshots.turns import CallerBusy, Searcher
+from service.snapshots.etags import digest_of, etag_of
 
 MAX_AGE_SECONDS = 60
+CHANGES = "changes"
+MISSED = "Removals after this cursor have been forgotten. Begin again without `cursor`, with an empty mirror."
 NO_ENTRIES = Page((), b"")
+MAX_RELATED = 4
+"""Entries that are named beside one, and shown on its page."""
 RELAXED = ("x-search-relaxed", "true")
 
 
@@ -70,27 +74,31 @@ async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
 async def _search(
     services: Services, call: Call, kind: Kind, q: str, limit: int, category: str | None
 ) -> Answer | Refused:
-    """Search in the turn of the caller's account. Callers without one share the turn of their address, because anyone can
-    mint any number of anonymous keys, and their searches end sooner. Both also count for their network, where one
-    client may have many accounts or addresses."""
-    caller = call.caller
-    network = network_of(caller.address)
     try:
-        if caller.has_account:
-            searcher, seconds = Searcher(caller.tenant_id, network), inf
-        else:
-            searcher = Searcher(limited_as(caller.address), network)
-            seconds = services.config.catalog.keyless_search_seconds
-        page, relaxed = await services.catalog.search(kind, q, limit, searcher, category=category, seconds=seconds)
-    except CallerBusy:
-        words = "Other searches of yours, or of your network, are still running. Wait for them before you send the next one."
-        return Refused(Code.RATE_LIMITED, words, RETRY_SECONDS)
+        page, relaxed = await services.catalog.search(kind, q, limit, category=category)
     except trio.TooSlowError:
-        return unavailable("The search took too long. Leave out common or excluded words, or try again in a moment.")
+        return unavailable("Too many searches are running. Try again in a moment.")
     answer = cached(call, page.body(), page.etag(), MAX_AGE_SECONDS)
     if relaxed:
         answer.headers.append(RELAXED)
     return answer
+
+
+async def list_changes(services: Services, call: Call) -> Answer | Refused:
+    """The changes after a cursor, which has the number of a change, and that up to which removals were forgotten when its
+    reader could last have missed one. It is served from memory, so it works while the database is away."""
+    query: ChangesQuery = call.query
+    log = services.catalog.snapshot.changes
+    number, horizon = 0, log.revision.forgotten
+    if query.cursor is not None:
+        number, horizon = services.cursors.decode(CHANGES, query.cursor)
+    if log.revision.forgotten > max(number, horizon):
+        return Refused(Code.CURSOR_EXPIRED, MISSED)
+    page = log.page(number, query.limit or DEFAULT_LIMIT)
+    cursor = services.cursors.encode(CHANGES, (page.last, max(horizon, log.revision.forgotten)))
+    body = b'{"data":[%b],"nextCursor":"%b"}' % (b",".join(page.rows), cursor.encode())
+    answer = cached(call, body, etag_of(digest_of(body)), MAX_AGE_SECONDS)
+    return linked(services, call, answer, cursor if page.more else None)
 
 
 async def place_in_catalog(services: Services, call: Call) -> Answer | Refused:
@@ -114,9 +122,33 @@ def _read(services: Services, call: Call, kind: Kind, what: str) -> Answer | Ref
     return cached(call, item.body, item.etag, MAX_AGE_SECONDS)
 
 
+async def list_related(kind: Kind, services: Services, call: Call) -> Answer | Refused:
+    """The entries related to one, closest first, as a list, for the pages of this service."""
+    page = await _related(services, kind, call.path_values["slug"])
+    return Answer(OK, page.body(), [*NO_STORE])
+
+
+async def _named(kind: Kind, services: Services, path_values: Mapping[str, str]) -> Sequence[Related]:
+    page = await _related(services, kind, path_values["slug"])
+    entries = [from_json(document) for document in page.documents]
+    return [Related(slug=each["slug"], title=each["title" if kind is Kind.USECASES else "name"]) for each in entries]
+
+
+async def _related(services: Services, kind: Kind, slug: str) -> Page:
+    """None while too many searches wait, because the entry itself needs none."""
+    try:
+        return await services.catalog.related(kind, slug, MAX_RELATED)
+    except (Overloaded, trio.TooSlowError):
+        return NO_ENTRIES
+
+
 SEARCHING = (
     "Returns entries newest first. With `q`, returns the best matches, best first, without a cursor. If no entry has all "
     "words, returns those that have the most of them, with the header `X-Search-Relaxed`."
+)
+
+_RELATED = partial(
+    ToolList, "related", Related, "Entries of the same list with similar words, closest first; empty if there are none"
 )
 
 _reading = partial(
@@ -129,6 +161,7 @@ _reading = partial(
     cors=True,
     cacheable=True,
     hot=True,
+    third_party=True,
 )
 
 ROWS = (
@@ -147,6 +180,7 @@ ROWS = (
     _reading(
         name="getUseCase",
         tool="get_use_case",
+        tool_list=_RELATED(partial(_named, Kind.USECASES)),
         path="/api/v1/usecases/{slug}",
         summary="Get one use case",
         description="Returns a use case, with its guide if it has one.",
@@ -169,6 +203,7 @@ ROWS = (
     _reading(
         name="getBot",
         tool="get_bot",
+        tool_list=_RELATED(partial(_named, Kind.BOTS)),
         path="/api/v1/bots/{slug}",
         summary="Get one bot template",
         description="Returns a bot template.",
@@ -184,5 +219,18 @@ ROWS = (
         description="Returns the categories by name, with the number of use cases and bot templates that each has.",
         handler=list_categories,
         result=CategoryList,
+    ),
+    _reading(
+        name="listChanges",
+        path="/api/v1/changes",
+        summary="List changes of the catalog",
+        description="Returns the newest change of each entry that exists or was removed, oldest first. A mirror begins "
+        "without a cursor, reads each entry that was added or updated, drops each one that was removed, and keeps the last "
+        "`nextCursor`: asked again, it returns what has changed since. Removals are kept for a year; a cursor that may have "
+        "missed one gets 410.",
+        handler=list_changes,
+        result=ChangePage,
+        query=ChangesQuery,
+        codes=(Code.CURSOR_EXPIRED,),
     ),
 )

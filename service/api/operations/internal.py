@@ -4,6 +4,7 @@ The token of a checkout or receipt link grants access to it; an unknown token is
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,6 +12,7 @@ from pydantic import BaseModel
 from actors.bookings.changes import unknown_booking
 from actors.bookings.records import OPEN, Booking, BookingView, Mode
 from actors.bookings.slots import unknown_slot
+from actors.catalog.store import Kind
 from actors.mail.messages import RenderedMessage
 from actors.shared import notices
 from actors.values import Agent, AuditRecord, Code, Refused
@@ -19,8 +21,9 @@ from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
 from service.api.operations.account_data import stop_mails, view_stopping
 from service.api.operations.admin_accounts import list_keys
+from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.bookings import booking_of
-from service.api.operations.catalog import place_in_catalog
+from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.reports import read_figures
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
@@ -29,6 +32,7 @@ from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.account import AccountKeys
+from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, UseCaseBody, UseCasePage
 from service.schemas.internal import (
     BookingCount,
     BookingStep,
@@ -42,6 +46,7 @@ from service.schemas.internal import (
     OutboxMail,
     OutboxMails,
     Purchase,
+    RetiredEntries,
     Spent,
     SponsorOverview,
     StoppedMails,
@@ -305,6 +310,29 @@ def _row(
 INTERNAL = (
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
     _row("placeInCatalog", "catalog/{kind}", place_in_catalog, CatalogPlace, query=CatalogQuery),
+    _row(
+        "previewUseCase",
+        "usecases/{slug}",
+        partial(preview, kind=Kind.USECASES),
+        UseCaseAnswer,
+        "POST",
+        Access.REQUIRED,
+        admin=True,
+        body=UseCaseBody,
+    ),
+    _row(
+        "previewBot",
+        "bots/{slug}",
+        partial(preview, kind=Kind.BOTS),
+        BotAnswer,
+        "POST",
+        Access.REQUIRED,
+        admin=True,
+        body=BotBody,
+    ),
+    _row("listRetired", "retired", list_retired, RetiredEntries, access=Access.REQUIRED, admin=True),
+    _row("listRelatedUseCases", "usecases/{slug}/related", partial(list_related, Kind.USECASES), UseCasePage),
+    _row("listRelatedBots", "bots/{slug}/related", partial(list_related, Kind.BOTS), BotPage),
     _row("listOutbox", "outbox", list_outbox, OutboxMails),
     _row(
         "useSignInLink",

@@ -14,6 +14,8 @@ from service.api.context import Services
 from service.api.operations import OPERATIONS
 from service.http.asgi import Scope
 from service.web.compression import Compressor
+from service.web.discovery.feed import PATH as FEED
+from service.web.discovery.feed import feed
 from service.web.discovery.llms import llms_text
 from service.web.discovery.robots import robots_text
 from service.web.discovery.sitemaps import Sitemaps
@@ -29,7 +31,7 @@ View = Callable[..., Awaitable[Response]]
 OLD_SECURITY = "/security.txt"
 """The address of the contact before RFC 9116."""
 SITEMAP, SITEMAP_PART = "/sitemap.xml", "/sitemap-<part>.xml"
-PATHS = ("/llms.txt", "/robots.txt", SITEMAP, SITEMAP_PART, SECURITY, OLD_SECURITY, OAUTH, API_CATALOG)
+PATHS = ("/llms.txt", "/robots.txt", SITEMAP, SITEMAP_PART, SECURITY, OLD_SECURITY, OAUTH, API_CATALOG, FEED)
 INDEXED = (
     "/docs",
     *dict.fromkeys(f"/docs/{group_slug(operation.tag)}" for operation in OPERATIONS),
@@ -73,6 +75,9 @@ def discovery_views(
     async def old_security() -> Response:
         return Response(b"", 301, {"location": SECURITY}, content_type=TEXT) if contact else abort(404)
 
+    async def newest() -> Response:
+        return await sent(feed(base_url, services.catalog.snapshot))
+
     views = (
         always(lambda: Published(llms_text(OPERATIONS, base_url, services.config).encode(), TEXT)),
         always(lambda: Published(robots_text(PAGES, OPERATIONS, base_url).encode(), TEXT)),
@@ -82,5 +87,6 @@ def discovery_views(
         old_security,
         always(lambda: oauth_metadata(OPERATIONS, base_url)),
         always(lambda: api_catalog(base_url)),
+        counted(services, newest),
     )
     return dict(zip(PATHS, views, strict=True))

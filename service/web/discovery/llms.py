@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from actors.times import HOUR_MS, SECOND_MS
 from service.api.mcp.endpoint import PATH as MCP_PATH
+from service.api.mcp.tools import THIRD_PARTY
 from service.api.operation import Operation
 from service.api.policy import Access
 from service.config.model import Config
@@ -66,6 +67,7 @@ Search, then read one entry:
     curl '{base_url}{paths["listUseCases"]}?q=invoices&limit=3'
     curl {base_url}{paths["getUseCase"].replace("{slug}", "SLUG")}
 
+- {THIRD_PARTY}
 - Times are epoch milliseconds in UTC.
 - An error is JSON with `error`, a stable code, and `message`, for people. `fields` names each wrong field, and `hint` is the
   address that helps. A 429 or 503 has `Retry-After` in seconds.
@@ -96,6 +98,7 @@ def _pages(base_url: str) -> Iterable[str]:
     yield _link("Claim a key", f"{base_url}/claim", "A person keeps an anonymous key by email.")
     yield _link("Advertise", f"{base_url}/advertise", "Slots, prices and free weeks for sponsors.")
     yield _link("Placements on a website", f"{base_url}/embed", "How a website shows the placements.")
+    yield _link("Feed", f"{base_url}/feed.xml", "The newest entries of both lists, as Atom.")
     yield _link("Sitemap", f"{base_url}/sitemap.xml", "All public pages, with each entry of the catalog.")
 
 

@@ -23,7 +23,7 @@ PAGES_PART = "pages"
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 _EPOCH = date(1970, 1, 1).toordinal()
 _LAST_MS = (date.max.toordinal() - _EPOCH) * DAY_MS
-_FORMAT = b"1"
+_FORMAT = b"2"
 """Part of every ETag. Increase it when the form of a part changes."""
 
 
@@ -35,13 +35,12 @@ class Sitemaps:
     paths: Sequence[str]
 
     def index(self, snapshot: CatalogSnapshot) -> Published:
-        """The index: the part of pages, and those of each kind of entries with the day of their newest entry."""
+        """The index: the part of pages, and those of each kind of entries with the day of their last change."""
         maps = [self._map(PAGES_PART, None)]
         for kind, entries in snapshot.lists.items():
             for number in range(1, _parts(entries) + 1):
-                start, _ = _bounds(entries, number)
-                [newest] = entries.positions(start, start + 1)
-                maps.append(self._map(f"{kind}-{number}", newest.added_ms))
+                changed_ms = max(entries.updates(*_bounds(entries, number)))
+                maps.append(self._map(f"{kind}-{number}", changed_ms))
         body = f'{_HEAD}<sitemapindex xmlns="{NAMESPACE}">\n{"".join(maps)}</sitemapindex>\n'
         return Published(body.encode(), XML)
 
@@ -59,14 +58,14 @@ class Sitemaps:
                 return Published(body, XML, etag_of(digest_of(seed)))
         return None
 
-    def _map(self, name: str, newest_ms: int | None) -> str:
-        return f"<sitemap><loc>{self._site}/sitemap-{name}.xml</loc>{_lastmod(newest_ms)}</sitemap>\n"
+    def _map(self, name: str, changed_ms: int | None) -> str:
+        return f"<sitemap><loc>{self._site}/sitemap-{name}.xml</loc>{_lastmod(changed_ms)}</sitemap>\n"
 
     def _entries(self, kind: Kind, entries: CatalogList, start: int, end: int) -> bytes:
         """Slugs are letters, digits and hyphens, and need no escaping."""
         place = f"<url><loc>{self._site}/{kind}/"
-        positions = entries.positions(start, end)
-        return _urls(f"{place}{slug}</loc>{_lastmod(added_ms)}</url>\n" for added_ms, slug in positions)
+        rows = zip(entries.positions(start, end), entries.updates(start, end), strict=True)
+        return _urls(f"{place}{slug}</loc>{_lastmod(changed_ms)}</url>\n" for (_, slug), changed_ms in rows)
 
     @property
     def _site(self) -> str:
@@ -93,9 +92,9 @@ def _number(name: str, kind: Kind) -> int:
     return int(digits) if prefix == kind and canonical else 0
 
 
-def _lastmod(added_ms: int | None) -> str:
-    """The day of an entry. Left out for pages, whose changes have no date, and beyond the calendar."""
-    return "" if added_ms is None or added_ms > _LAST_MS else _lastmod_on(added_ms // DAY_MS)
+def _lastmod(changed_ms: int | None) -> str:
+    """The day of the last change. Left out for pages, whose changes have no date, and beyond the calendar."""
+    return "" if changed_ms is None or changed_ms > _LAST_MS else _lastmod_on(changed_ms // DAY_MS)
 
 
 @lru_cache(4_096)

@@ -1,5 +1,6 @@
 """Counts of the rare cases that a campaign must meet."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from actors.bookings.records import CampaignView
@@ -36,6 +37,19 @@ def of_keys(case: Case) -> dict[str, int]:
             each.about.tenant_id in merged and _merged_before(memory, case.of("complete"), each)
             for each in case.of("refund")
         ),
+    }
+
+
+def of_catalog(case: Case) -> dict[str, int]:
+    """Count the answers to edits, and what mirrors did."""
+    edits = case.of("edit entry")
+    answers = Counter(type(each.result).__name__ for each in edits)
+    mirrors = case.world.shelf.mirrors.values()
+    return {
+        **{f"edit answered {name}": answers[name] for name in ("EntrySaved", "EntryRetired", "Conflict", "Refused")},
+        "entry of the catalog read": case.world.shelf.reads,
+        "mirror read a page": sum(mirror.steps for mirror in mirrors),
+        "catalogs of several revisions": max(case.world.shelf.states, default=0),
     }
 
 

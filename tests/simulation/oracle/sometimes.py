@@ -154,3 +154,9 @@ SITE = (
     "the day turned before the batch began",
     "two nodes recorded one event at once",
 )
+CATALOG = (
+    *(f"edit answered {name}" for name in ("EntrySaved", "EntryRetired", "Conflict", "Refused")),
+    "entry of the catalog read",
+    "mirror read a page",
+    "mirror asked again",
+)

@@ -178,10 +178,13 @@ class PageRequest:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         idempotency_key: str | None = None,
+        condition: Mapping[str, str] | None = None,
     ) -> OperationResult:
-        """Call an operation of the API as the visitor of this page. Query parameters that are None are left out."""
+        """Call an operation of the API as the visitor of this page. Query parameters that are None are left out. `condition`
+        has the header `if-match` or `if-none-match`."""
         operation = BY_NAME[name]
         headers = {**self.request.headers, "content-type": "application/json", "if-none-match": ""}
+        headers |= condition or {}
         if idempotency_key is not None:
             headers[IDEMPOTENCY_KEY] = idempotency_key
         request = replace(
@@ -230,6 +233,8 @@ class Page:
     indexed: bool = False
     """Whether search engines should list it: it has a canonical address, a card, and a place in the sitemap."""
     forms: Mapping[str, Form] = field(default_factory=dict)
+    body_bytes: int | None = None
+    """The most bytes of a form; overrides the configured limit."""
 
     def form_of(self, do: str) -> Form:
         return self.forms.get(do, NOTHING)

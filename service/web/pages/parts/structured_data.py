@@ -102,9 +102,9 @@ def _publisher(base_url: str) -> Data:
 
 
 def _published(entry: Mapping[str, Any]) -> Data:
-    """The moment at which the entry was added, unless the calendar of clients does not reach it."""
-    added_ms = entry["addedAt"]
-    return {"datePublished": moment(added_ms).iso} if added_ms // SECOND_MS < LAST_SECOND else {}
+    """When the entry was added and last changed, unless the calendar of clients does not reach it."""
+    times = {"datePublished": entry["addedAt"], "dateModified": entry["updatedAt"]}
+    return {name: moment(at_ms).iso for name, at_ms in times.items() if at_ms // SECOND_MS < LAST_SECOND}
 
 
 def _link(name: str, url: str) -> Data:

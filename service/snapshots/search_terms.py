@@ -1,0 +1,188 @@
+"""What a search asks for: the words of `q` with all ways to write each, phrases, excluded words and alternatives. Pure.
+
+`q` is a few words, "phrases in quotes", `-word` or `-"phrase"` to exclude, and `or` between alternatives. Every text is a
+search: what is no word and no sign of this list separates words.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from itertools import chain
+from typing import NamedTuple
+
+from service.snapshots.search_text import MAX_JOINED, Run, Stem, folded, is_unspaced, pairs_of, runs_of
+
+MAX_WORDS = 24
+"""Words of one side of a search that are demanded. A search of 200 characters can hold 100."""
+MAX_UNWANTED = 16
+MAX_SIDES = 8
+
+_DELIMITED = re.compile(r'(?P<minus>(?<!\S)-(?=[^\s-]))?(?:"(?P<phrase>[^"]*)"?|(?P<chunk>[^\s"]+))')
+_BRACKETS = str.maketrans(dict.fromkeys("()[]{}<>", " "))
+_LOOSE = frozenset("/,|;=?*\\~<>")
+"""Signs that stand between words which need not be beside each other."""
+
+_FUNCTION_WORDS = """
+    a about above after again all also am an and any anybody anyone anything are as at be because been before being
+    below between both but by can cannot could did do does down during each either else ever every everybody everyone
+    everything for from further get gets getting give gives got had has have having he her here hers him his how i if
+    in into is it its just let lets like lot lots many may me might mine more most much must my need needs no nor not
+    of off on only or other our out over own please same shall she should so some somebody someone something such tell
+    than that the their them then there these they thing things this those through to too under until up us very want
+    wants was way ways we were what when where whether which while who whom whose why will with within without would
+    yes you your
+"""
+COMMON = frozenset(_FUNCTION_WORDS.split())
+"""Words that sentences are made of. They are demanded only of a search that has no others."""
+
+
+_CONTRACTED = frozenset(("t", "ll", "re", "ve", "d", "m"))
+
+
+class Spelled(Enum):
+    """How a word of an entry relates to the one that is looked for."""
+
+    EXACTLY = 0
+    BEGINNING = 1
+    ONE_MISTAKE = 2
+    TWO_MISTAKES = 3
+
+
+class Way(NamedTuple):
+    """One way to write a word, as stems: beside each other if it is `tight`. A lesser `worth` is for what was not typed. Only
+    a single stem may be spelled otherwise."""
+
+    stems: tuple[str, ...]
+    tight: bool = True
+    worth: float = 1.0
+    spelled: Spelled = Spelled.EXACTLY
+
+
+class Term(NamedTuple):
+    """One word or phrase with the ways to write it. `word` is what may be misspelled or unfinished, or empty. One that is
+    `common` adds to the rank only, unless the search has no others."""
+
+    ways: tuple[Way, ...]
+    word: str = ""
+    common: bool = False
+
+
+class Side(NamedTuple):
+    """What an entry must have, and must not have."""
+
+    wanted: tuple[Term, ...] = ()
+    unwanted: tuple[Term, ...] = ()
+
+
+class Asked(NamedTuple):
+    """A search: one of its sides must hold. A `plain` one has neither phrases nor exclusions, which ask for exactness."""
+
+    sides: tuple[Side, ...]
+    plain: bool = True
+
+    @property
+    def words(self) -> Sequence[Term]:
+        """The wanted words of all sides."""
+        return tuple(dict.fromkeys(chain.from_iterable(side.wanted for side in self.sides)))
+
+
+Synonyms = Mapping[str, Sequence[tuple[str, ...]]]
+"""The stems that mean the same as a stem, each a word or several."""
+
+
+def asked(q: str, stem: Stem, synonyms: Synonyms) -> Asked:
+    """What `q` asks for. Without a word, no side."""
+    reader = _Reader(stem, synonyms)
+    sides: list[Side] = []
+    plain = True
+    for wanted, unwanted in _sides(folded(q).translate(_BRACKETS)):
+        made = _side(reader, wanted, unwanted)
+        plain = plain and not unwanted and not any(quoted for quoted, _ in wanted)
+        if (made.wanted or made.unwanted) and made not in sides:
+            sides.append(made)
+    return Asked(tuple(sides[:MAX_SIDES]), plain)
+
+
+_Pieces = list[tuple[bool, str]]
+"""Texts of a search, each with whether it is quoted."""
+
+
+def _sides(text: str) -> Iterator[tuple[_Pieces, _Pieces]]:
+    wanted: _Pieces = []
+    unwanted: _Pieces = []
+    for match in _DELIMITED.finditer(text):
+        quoted = match["phrase"] is not None
+        piece = match["phrase"] if quoted else match["chunk"]
+        if not quoted and piece == "or" and (wanted or unwanted) and text[match.end() :].strip():
+            yield wanted, unwanted
+            wanted, unwanted = [], []
+        else:
+            (unwanted if match["minus"] else wanted).append((quoted, piece))
+    yield wanted, unwanted
+
+
+def _side(reader: "_Reader", wanted: _Pieces, unwanted: _Pieces) -> Side:
+    read, refused = [reader.terms(*piece) for piece in wanted], [reader.terms(*piece, ways=False) for piece in unwanted]
+    terms = tuple(dict.fromkeys(chain.from_iterable(read)))[: 4 * MAX_WORDS]
+    if not all(term.common for term in terms):
+        return Side(terms, tuple(dict.fromkeys(chain.from_iterable(refused)))[:MAX_UNWANTED])
+    needed = tuple(term._replace(common=False) for term in terms)
+    return Side(needed, tuple(dict.fromkeys(chain.from_iterable(refused)))[:MAX_UNWANTED])
+
+
+class _Reader:
+    def __init__(self, stem: Stem, synonyms: Synonyms) -> None:
+        self._stem = stem
+        self._synonyms = synonyms
+
+    def terms(self, quoted: bool, text: str, *, ways: bool = True) -> Sequence[Term]:
+        runs = list(runs_of(text))
+        if quoted:
+            stems = self._stems(chain.from_iterable(run.parts for run in runs))
+            return (Term((Way(stems),)),) if stems else ()
+        return [term for run in runs for term in self._of_run(run, ways=ways)]
+
+    def _of_run(self, run: Run, *, ways: bool) -> Iterator[Term]:
+        if len(run.parts) > 1 and _LOOSE.intersection(run.signs):
+            for part in run.parts:
+                yield from self._of_run(Run((part,)), ways=ways)
+            return
+        stems = self._stems(run.parts)
+        signed = [each for each in run.joined if not each.isalnum()]
+        if signed:
+            yield Term((Way((signed[0],)),))
+        elif stems:
+            joined = "".join(run.parts)
+            found = [Way(stems), *(Way((self._stem(joined),)) for each in run.joined if each == joined)]
+            if ways:
+                found += [Way(each, tight=False, worth=0.6) for each in self._synonyms.get(" ".join(stems), ())]
+            yield Term(tuple(found), _guessed(run), _is_common(run))
+
+    def _stems(self, parts: Iterator[str] | Sequence[str]) -> tuple[str, ...]:
+        return tuple(map(self._stem, pairs_of(parts)))
+
+
+def _guessed(run: Run) -> str:
+    """The word of a run that may be misspelled: a single one of letters, if it is not too long for a word."""
+    word = run.parts[0] if len(run.parts) == 1 else ""
+    return word if word.isalpha() and len(word) <= MAX_JOINED and not is_unspaced(word) else ""
+
+
+def _is_common(run: Run) -> bool:
+    """Whether a run is a common word, a contraction such as `don't`, or a sign such as an emoji."""
+    if run.signs == "'" and run.parts[-1] in _CONTRACTED:
+        return True
+    return len(run.parts) == 1 and (run.parts[0] in COMMON or not any(map(str.isalnum, run.parts[0])))
+
+
+def loosened(terms: Sequence[Term]) -> Sequence[Term]:
+    """The terms when an entry need not have them all: each stem of a compound by itself."""
+    loose: list[Term] = []
+    for term in terms:
+        first = term.ways[0]
+        if len(first.stems) > 1:
+            loose += (Term((Way((stem,)),)) for stem in first.stems)
+            loose += (Term((way,)) for way in term.ways[1:])
+        else:
+            loose.append(term)
+    return tuple(dict.fromkeys(loose))

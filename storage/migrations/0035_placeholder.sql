@@ -1,0 +1,3 @@
+-- Placeholder.
+-- works with: 27
+select 1;

@@ -1,0 +1,156 @@
+"""Transactions of the catalog, each judged at its commit, and what nodes and mirrors show of them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from actors.catalog.messages import (
+    Change,
+    ChangeType,
+    Conflict,
+    Entry,
+    EntryId,
+    EntryRetired,
+    EntrySaved,
+    Kind,
+    Message,
+    PutEntry,
+)
+from actors.values import BatchId
+from tests.simulation.oracle.case import Case
+
+if TYPE_CHECKING:
+    from tests.simulation.editors import Mirror, Seen
+    from tests.simulation.node import Node
+    from tests.simulation.world import World
+
+
+NEW = -1
+"""Stands for the number of a change of the transaction that is judged."""
+
+
+@dataclass(slots=True, eq=False)
+class Shelf:
+    """The entries after each revision, by the oracle's own account, and the mirrors."""
+
+    world: "World"
+    states: dict[int, dict[EntryId, bytes]] = field(default_factory=lambda: {0: {}})
+    mirrors: dict[str, "Mirror"] = field(default_factory=dict)
+    batches: dict[tuple[str, int], Sequence[Message]] = field(default_factory=dict)
+    """The messages of each batch, by its owner and number."""
+    reads: int = 0
+
+    def judge_read(self, node: "Node", entry_id: EntryId, seen: "Seen") -> None:
+        """A read shows one committed state, whichever it is."""
+        if seen.revision < 0:
+            return
+        self.reads += 1
+        expected = self.states[seen.revision].get(entry_id)
+        if seen.document != expected:
+            self.world.violations.append(
+                f"a_node_shows_a_committed_state: {node.name} showed {entry_id} at revision {seen.revision} as "
+                f"{seen.document!r}, not {expected!r}"
+            )
+
+    def judge_commit(self, batch_id: BatchId, work: Callable[[], Any]) -> Any:
+        """Run a transaction, and compare rows and answers with those that follow from its messages."""
+        tables, messages = self.world.memory.catalog, self.batches[batch_id.owner, batch_id.seq]
+        entries, changes = dict(tables.entries), dict(tables.changes)
+        revision, number, audits = tables.revision, tables.number, len(self.world.memory.audits)
+        done = work()
+        found = list(_replayed(messages, entries, changes, done.answers))
+        if (tables.revision > revision) != (tables.number > number):
+            found.append(f"the revision went from {revision} to {tables.revision}, and {number} to {tables.number}")
+        if len(self.world.memory.audits) - audits != tables.number - number:
+            found.append(
+                f"{tables.number - number} changes have {len(self.world.memory.audits) - audits} audit records"
+            )
+        if entries != tables.entries:
+            found.append(f"the entries are {tables.entries}, not {entries}")
+        found += _misnumbered(changes, tables.changes, number)
+        self.states[tables.revision] = {each: entry.served for each, entry in tables.entries.items()}
+        self.world.violations.extend(f"a_catalog_transaction: {batch_id!r}: {each}" for each in found)
+        return done
+
+
+def editing(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
+    """A transaction of the editor."""
+    return world.shelf.judge_commit(batch_id, work)
+
+
+def _replayed(
+    messages: Sequence[Message],
+    entries: dict[EntryId, Entry],
+    changes: dict[EntryId, Change],
+    answers: list[Any],
+) -> Iterator[str]:
+    """Apply the messages to `entries` and `changes` by their answers, and name each answer that is not right."""
+    for message, answer in zip(messages, answers, strict=True):
+        current = entries.get(message.id)
+        if isinstance(answer, Conflict):
+            if answer.current != current or _holds(message, current):
+                yield f"{message.id} is {current}, and a conflict with {answer.current}"
+            continue
+        same = isinstance(answer, EntrySaved) and answer.entry == current
+        gone = isinstance(answer, EntryRetired) and current is None
+        if same or gone or not isinstance(answer, EntrySaved | EntryRetired):
+            continue
+        if not _holds(message, current):
+            yield f"{message.id} changed, although it is {current}, which was not asked for"
+        if isinstance(answer, EntryRetired):
+            del entries[message.id]
+            changes[message.id] = Change(message.id, NEW, ChangeType.REMOVED, answer.retired.at_ms)
+            continue
+        assert isinstance(message, PutEntry)
+        entry, before = answer.entry, changes.get(message.id)
+        if entry.document != message.draft(entry.added_ms) or (before and entry.updated_ms <= before.at_ms):
+            yield f"{message.id} became {entry} after {before}"
+        kind = ChangeType.ADDED if current is None else ChangeType.UPDATED
+        entries[message.id] = entry
+        changes[message.id] = Change(message.id, NEW, kind, entry.updated_ms, entry.added_ms, entry.served)
+
+
+def _misnumbered(expected: Mapping[EntryId, Change], found: Mapping[EntryId, Change], before: int) -> Iterator[str]:
+    """Compare the rows of changes. New ones come after all that were there, in whichever order."""
+    if expected.keys() != found.keys():
+        yield f"the changes are of {sorted(found)}, not of {sorted(expected)}"
+        return
+    for each, change in expected.items():
+        number = found[each].number
+        if found[each]._replace(number=change.number) != change or (change.number == NEW) != (number > before):
+            yield f"the change of {each} is {found[each]}, not {change}, after {before}"
+    if len({change.number for change in found.values()}) < len(found):
+        yield "two changes have one number"
+
+
+def _holds(message: Message, current: Entry | None) -> bool:
+    versions = message.condition.versions
+    if message.condition.absent:
+        return current is None
+    return versions is None or (current is not None and current.version in versions)
+
+
+def all_nodes_show_the_newest_catalog(case: Case) -> Iterator[str]:
+    tables = case.memory.catalog
+    shown = {each: entry.served for each, entry in tables.entries.items()}
+    rows = sorted(tables.changes.values(), key=lambda change: change.number)
+    for node in case.world.nodes:
+        snapshot = node.desk.catalog.snapshot
+        own = {
+            EntryId(kind, slug): item.body
+            for kind in Kind
+            for _, slug in snapshot.lists[kind].positions(0, len(shown) + 1)
+            if (item := snapshot.item(kind, slug)) is not None
+        }
+        if own != shown:
+            yield f"{node.name} shows {sorted(own)} of revision {snapshot.revision}, not {sorted(shown)} of {tables.revision}"
+        told = [row.split(b'"slug":"')[1][:1] for row in snapshot.changes.page(0, len(rows) + 1).rows]
+        if told != [change.slug.encode() for change in rows]:
+            yield f"{node.name} lists changes of {told}, not of {[change.id for change in rows]}"
+
+
+def a_mirror_is_equal_to_the_catalog(case: Case) -> Iterator[str]:
+    shown = {each: entry.served for each, entry in case.memory.catalog.entries.items()}
+    for name, mirror in case.world.shelf.mirrors.items():
+        if mirror.entries != shown:
+            yield f"{name} has {mirror.entries} after {mirror.after}, not {shown}"
