@@ -6,9 +6,9 @@ with page as materialized (
     select * from bookings where (created_ms, id) < ($1, $2) /* conditions */
     order by created_ms desc, id desc limit $3
 )
-select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status, sponsors.name as sponsor_name
-from page join campaigns on campaigns.id = page.campaign_id
-left join sponsors on sponsors.tenant_id = page.tenant_id
+select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
+    (select name from sponsors where sponsors.tenant_id = page.tenant_id) as sponsor_name
+from page cross join lateral (select name, status from campaigns where id = page.campaign_id offset 0) as campaigns
 order by page.created_ms desc, page.id desc
 
 -- name: tenants_of

@@ -271,7 +271,7 @@ async def test_nothing_but_the_two_functions_changes_the_audit(database: Databas
         assert await tried(statement) == "audit is append-only"
         # Nor after one of them has run in the same transaction.
         assert await tried(f"select prune_audit(0, 1); {statement}") == "audit is append-only"
-    assert await database.fetchval("select forget_in_audit($1, 'ten_1', $2, 10)", EMAIL, NOW) == 1
+    assert await database.fetchval("select forget_in_audit($1, 'ten_1', '{}', $2, 10)", EMAIL, NOW) == 1
     assert await database.fetchval("select actor_email from audit") is None
     assert await database.fetchval("select prune_audit($1, 10)", NOW) == 1
 

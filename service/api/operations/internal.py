@@ -24,6 +24,7 @@ from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
+from service.api.operations.reports import read_figures
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
 from service.api.policy import Access, Budget
@@ -38,7 +39,9 @@ from service.schemas.internal import (
     BookingSteps,
     CatalogPlace,
     CatalogSize,
+    DeliveryFigures,
     Ending,
+    FiguresQuery,
     LinkUse,
     OutboxMail,
     OutboxMails,
@@ -346,6 +349,7 @@ INTERNAL = (
     _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
+    _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
     _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
     _row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys, access=Access.REQUIRED, admin=True),
     _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),
