@@ -35,6 +35,7 @@ FOUND_BY = {
     "loss-refunded-too": 9,
     "loss-taken-for-refund": 5,
     "older-outcome-counts": 22,
+    "failure-taken-for-that-of-a-later-refund": 15,
     "foreign-session-pays": 1,
     "half-a-batch-answered": 11,
     "known-network-without-end": 4,
@@ -47,6 +48,8 @@ FOUND_BY = {
     "retried-blindly": 16,
     "settled-part-recorded-again": 32,
     "settled-taken-for-committed": 25,
+    "success-after-a-failure-counts": 5,
+    "total-from-before-a-failure-counts": 8,
     "won-weeks-taken-from-their-buyer": 40,
 }
 """Seeds tried first for bugs that the first seeds do not show. This only saves time."""
