@@ -165,9 +165,16 @@ select count(*) from gone
     $4::int for update}
 
 -- name: erase_submissions
--- Delete the submissions of a tenant. The entries of accepted ones are the catalog's.
-{delete from catalog_submissions by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
-    limit $4::int for update}
+-- Delete submissions of a tenant, once no audit record about them has words. The entries of accepted ones are the catalog's.
+with next as materialized (
+    select id from catalog_submissions where tenant_id = $1::text limit $4::int for update
+), forgotten as materialized (
+    select forget_in_audit($2::text, $1::text, array(select id from next), $3::bigint, $4::int) as records
+), gone as (
+    delete from catalog_submissions where id = any (array(select id from next where (select records from forgotten) < $4::int))
+    returning 1
+)
+select greatest((select count(*) from gone), records) from forgotten
 
 -- name: erase_bookings
 -- Delete the bookings of a tenant that ended without ever having had money.

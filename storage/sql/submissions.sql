@@ -50,9 +50,9 @@ with page as materialized (
     select * from catalog_submissions where (created_ms, id) < ($1, $2) /* conditions */
     order by created_ms desc, id desc limit $3
 )
-select {page.submissions}, accounts.email, convert_to(catalog.document::text, 'UTF8') as current
-from page left join accounts using (tenant_id)
-left join catalog on catalog.kind = page.kind and catalog.slug = page.slug
+select {page.submissions}, (select email from accounts where accounts.tenant_id = page.tenant_id),
+    (select convert_to(document::text, 'UTF8') from catalog where catalog.kind = page.kind and catalog.slug = page.slug) as current
+from page
 order by page.created_ms desc, page.id desc
 
 -- name: oldest
@@ -60,7 +60,7 @@ order by page.created_ms desc, page.id desc
 with page as materialized (
     select * from catalog_submissions where (created_ms, id) > ($1, $2) /* conditions */ order by created_ms, id limit $3
 )
-select {page.submissions}, accounts.email, convert_to(catalog.document::text, 'UTF8') as current
-from page left join accounts using (tenant_id)
-left join catalog on catalog.kind = page.kind and catalog.slug = page.slug
+select {page.submissions}, (select email from accounts where accounts.tenant_id = page.tenant_id),
+    (select convert_to(document::text, 'UTF8') from catalog where catalog.kind = page.kind and catalog.slug = page.slug) as current
+from page
 order by page.created_ms, page.id

@@ -55,14 +55,16 @@ insert into campaigns (id, tenant_id, name, headline, body, cta, target_url, log
 values ('cmp_1', 'ten_1', '', '', '', '', '', '', 'draft', 1);
 insert into audit (id, created_ms, actor_type, actor_id, actor_email, action, target_type, target_id, request_id, changes)
 select 'aud_r' || n, n, 'session', 'ses_1', 'admin@example.com', 'campaign.rejected', 'campaign',
-    case when n % 2 = 0 then 'cmp_1' else 'spo_1' end, '', '{{"reviewNote": ["", "b"]}}'
-from generate_series(1, 1001) as n;
+    (array['cmp_1', 'spo_1', 'sub_1'])[1 + n % 3], '', '{{"reviewNote": ["", "b"]}}'
+from generate_series(1, 1800) as n;
+insert into catalog_submissions (id, tenant_id, kind, slug, name, entry, created_ms, status)
+values ('sub_1', 'ten_1', 'bots', 'a', 'A', '{{}}', 1, 'pending');
 delete from accounts;
 insert into account_deletions (tenant_id, email, requested_ms, sent_ms, confirmed_ms, due_ms, begun_ms)
 values ('ten_1', '{EMAIL}', 1, 1, 1, 1, {NOW});
 analyze;
 """
-"""Words about each key, a campaign and a sponsor, by the owner and by others, and a deletion that has begun."""
+"""Words about each key, a campaign, a sponsor and a submission, by the owner and by others, and a deletion that has begun."""
 
 LIVING = f"""
 insert into tenants (id, tier) values ('ten_1', 'claimed');

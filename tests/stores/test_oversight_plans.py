@@ -15,6 +15,7 @@ from service.api.spreadsheets import LinesSheet
 from storage.connection.pool import Connection, Database
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.sponsorship import PostgresSponsorship
+from storage.postgres.submissions import PostgresSubmissions
 from tests.stores.plans import MODES, Recorder, plan_of
 
 NOW = 1_790_000_000_000
@@ -39,6 +40,8 @@ select 'bok_' || n, 'ten_' || case when n % 10 = 7 then 77 else n % 1000 + 1 end
     case when n % 3 = 0 then 'expired' when n % 500 = 1 then 'refunding' else 'paid' end, 'test', n, 1, 0,
     {NOW} - n * 100000000::bigint, 1, 'pay_' || n, case when n % 500 = 1 then 'refund_declined' end
 from generate_series(1, 10000) as n;
+insert into catalog_submissions (id, tenant_id, kind, slug, name, entry, created_ms, status)
+select 'sub_' || n, 'ten_' || n, 'bots', 'a', 'A', '{{}}', n, 'pending' from generate_series(1, 10000) as n;
 insert into audit (id, created_ms, actor_type, actor_id, action, target_type, target_id, request_id, changes)
 select 'aud_' || n, n, 'cli', 'cli', 'campaign.approved', 'campaign', 'cmp_' || n, '', '{{}}'
 from generate_series(1, 10000) as n;
@@ -105,6 +108,8 @@ async def test_ten_thousand_accounts_and_bookings_are_read_by_indexes(database: 
     accounts, reads = PostgresAccounts(recorder), PostgresSponsorship(recorder)  # type: ignore[arg-type]
     for recorder.name, read in READS.items():
         await read(accounts, reads)
+    for recorder.name, oldest in (("newest submissions", False), ("oldest submissions", True)):
+        await PostgresSubmissions(recorder).for_review(None, None, ROWS, oldest=oldest)  # type: ignore[arg-type]
 
     async def whole(connection: Connection) -> list[str]:
         found = []
