@@ -40,7 +40,7 @@ IF_NONE_MATCH: dict[str, Any] = {
     "name": "If-None-Match",
     "in": "header",
     "required": False,
-    **text("`*` creates only: if the entry exists, nothing changes: 412.", const="*"),
+    **text("`*` creates only: if the entry exists, nothing changes: 412.", pattern=r"^\*$"),
 }
 
 PATHS: Mapping[str, Any] = {"id": Id, "deliveryId": Id, "slug": Slug}

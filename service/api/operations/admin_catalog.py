@@ -47,7 +47,7 @@ NO_SLUG = (
     "`chasing-late-invoices`."
 )
 ANY = "*"
-MOST_RETIRED = 50
+MAX_RETIRED = 50
 """The removed entries that administrators see in a list."""
 
 
@@ -119,7 +119,7 @@ async def preview(services: Services, call: Call, kind: Kind) -> Answer | Refuse
 
 async def list_retired(services: Services, call: Call) -> Answer:
     """The entries that were removed last, from memory."""
-    removals = services.catalog.snapshot.changes.removals(MOST_RETIRED)
+    removals = services.catalog.snapshot.changes.removals(MAX_RETIRED)
     items = [RetiredEntry(kind=each.kind, slug=each.slug, retiredAt=at_ms) for each, at_ms in removals]
     return Answer.of(RetiredEntries(items=items))
 
