@@ -86,9 +86,8 @@ class SearchIndex:
         `document`, nearest first. Empty if none is near."""
         texts = texts_of(document)
         terms = [asked(text, self._stem, {}).words for text in (texts.title, *texts.about)]
-        return Search(self._lists[kind].state, self._stem).related(
-            slug, [each for many in terms for each in many], limit
-        )
+        words = [each for many in terms for each in many]
+        return Search(self._lists[kind].state, self._stem).related(slug, words, limit, texts.category)
 
     def __len__(self) -> int:
         return sum(each.state.entries for each in self._lists.values())
