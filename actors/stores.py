@@ -7,6 +7,7 @@ from typing import Protocol
 from actors.accounts.store import AccountStore
 from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.catalog.store import CatalogStore
+from actors.catalog.submission_store import SubmissionStore
 from actors.devices.store import DeviceStore
 from actors.events.servers import AskServers
 from actors.events.sites import SiteStore
@@ -61,6 +62,7 @@ class Stores:
     devices: DeviceStore
     outbox: Outbox
     catalog: CatalogStore
+    submissions: SubmissionStore
     sponsorship: SponsorshipStore
     ledger: LedgerStore
     events: EventStore

@@ -121,6 +121,7 @@ class Code(StrEnum):
     HOLD_LIMIT = "hold_limit"
     CAMPAIGN_LIMIT = "campaign_limit"
     WEBHOOK_LIMIT = "webhook_limit"
+    SUBMISSION_LIMIT = "submission_limit"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     INVALID_STATE = "invalid_state"
     CURSOR_EXPIRED = "cursor_expired"

@@ -37,6 +37,7 @@ from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sites import PostgresSites
 from storage.postgres.sponsorship import PostgresSponsorship
+from storage.postgres.submissions import PostgresSubmissions
 from storage.postgres.webhooks import PostgresWebhooks
 from storage.schema import MigrationFailed, SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
 
@@ -119,6 +120,7 @@ async def open_storage(
                 retention=PostgresRetention(database),
                 keys=PostgresKeys(database),
                 catalog=PostgresCatalog(database),
+                submissions=PostgresSubmissions(database),
                 outbox=PostgresOutbox(database),
                 demo=PostgresDemo(database),
                 devices=PostgresDevices(database),

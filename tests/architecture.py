@@ -158,6 +158,7 @@ VALUES = (
     "actors.times",
     "actors.times",
     "actors.catalog.store",
+    "actors.catalog.submissions",
     "actors.bookings.records",
     "actors.bookings.invoices",
     "actors.bookings.payments",

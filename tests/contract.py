@@ -136,6 +136,11 @@ START |= {name: CAMPAIGN[name] for name in ("headline", "body")}
 EVENT = {"bookingId": "bok_unknown", "kind": "click", "visitorId": uuid(2)}
 SEEN = {"bookingId": "bok_live", "kind": "impression", "visitorId": uuid(3)}
 WEBHOOK = {"url": "https://tools.example.com/webhooks", "events": ["booking.paid"]}
+PROPOSED: dict[str, Any] = {
+    "kind": "bots",
+    "entry": {"slug": "sorter", "name": "Sorter", "who": "Ann", "handle": "@ann"},
+}
+PROPOSED["entry"] |= {"job": "Sorts.", "templateUrl": "https://bots.example.com/sorter", "addedAt": 1}
 UNKNOWN_CLAIM = {"claimToken": "clm_unknown", "email": "ann@example.com"}
 CREDENTIAL = {"id": "AAAA", "rawId": "AAAA", "type": "public-key"}
 CREATED = CREDENTIAL | {"response": {"clientDataJSON": "AAAA", "attestationObject": "AAAA"}}
@@ -272,6 +277,20 @@ CONTRACT = {
         "GET /api/v1/bots/{slug}", BOTS, passed="200", cors=True, hot=True, tool="get_bot", arguments={"slug": "bot-00"}
     ),
     "listCategories": Row("GET /api/v1/categories", BOTS, cors=True, hot=True, tool="list_categories"),
+    "submitEntry": Row(
+        "POST /api/v1/catalog/submissions", account("sponsor:write"), PROPOSED, more="404 409", keyed=True
+    ),
+    "listSubmissions": Row("GET /api/v1/catalog/submissions", account("sponsor:read"), query="cursor limit"),
+    "getSubmission": Row("GET /api/v1/catalog/submissions/{id}", account("sponsor:read")),
+    "listAllSubmissions": Row(
+        "GET /api/v1/admin/catalog/submissions", admin("admin:read"), query="status order cursor limit"
+    ),
+    "reviewSubmission": Row(
+        "POST /api/v1/admin/catalog/submissions/{id}/review",
+        admin("admin:write"),
+        {"decision": "accept", "seen": "0123456789abcdef"},
+        more="409",
+    ),
     "listChanges": Row("GET /api/v1/changes", BOTS, query="cursor limit", cors=True, hot=True, more="410"),
     "getInventory": Row("GET /api/v1/sponsors/inventory", OPTIONAL, query="weekStart", cors=True, hot=True),
     "getCalendar": Row("GET /api/v1/sponsors/calendar", OPTIONAL, query="weekStart weeks"),

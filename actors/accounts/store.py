@@ -94,6 +94,7 @@ EXPORTED = (
     "delivery_days",
     "webhooks",
     "webhook_deliveries",
+    "catalog_submissions",
     "event_site_counts",
     "outbox",
     "audit",

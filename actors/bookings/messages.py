@@ -146,12 +146,13 @@ class OrderRefund:
 
 @dataclass(frozen=True, slots=True)
 class SettleRefund:
-    """The processor's decision on a refund: `declined` None means that the money is on its way back. `event_id` and
-    `payment_id` are set if it came as an event of the processor; the payment must be the booking's.
+    """The processor's decision on a refund: `declined` None means that the money is on its way back. `event_id` is set if it
+    came as an event of the processor. The payment must be the booking's. `refund_id` names the attempt, whose outcome it is:
+    there may be others, before and after it. It needs `payment_id`.
 
-    Of events, `cents` is the amount of the refund, and `total_cents` what was refunded of the payment so far, which is not
-    all of it. An event without either is about the whole payment. `currency` is that of these amounts; None is the
-    payment's."""
+    `cents` is the amount of the refund, and `total_cents` what was refunded of the payment so far, which is not all of it. An
+    event without either is about the whole payment. `currency` is that of these amounts; None is the payment's. `at_ms` is
+    when the processor made the event; None is now."""
 
     booking_id: str
     declined: str | None
@@ -161,6 +162,8 @@ class SettleRefund:
     cents: int | None = None
     total_cents: int | None = None
     currency: str | None = None
+    refund_id: str | None = None
+    at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

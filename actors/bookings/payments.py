@@ -10,8 +10,23 @@ class PaymentsUnavailable(Exception):
     """The processor did not answer, or its answer was lost. Retrying with the same booking is harmless."""
 
 
+@dataclass(frozen=True, slots=True)
+class RefundAttempt:
+    """A refund at the processor. `done` is False while it is in progress. `id` names it in the processor's events, and
+    `cents` is its amount; both are None if the processor does not say which refund it was, and in test mode."""
+
+    done: bool
+    id: str | None = None
+    cents: int | None = None
+
+
 class PaymentsRefused(Exception):
-    """The processor refuses. The text is for operators and contains no secret."""
+    """The processor refuses. The text is for operators and contains no secret. `attempt` is the refund that failed, if one
+    was created."""
+
+    def __init__(self, why: str, attempt: RefundAttempt | None = None) -> None:
+        super().__init__(why)
+        self.attempt = attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +47,10 @@ class Payments(Protocol):
         Raises `PaymentsUnavailable` or `PaymentsRefused`."""
         ...
 
-    async def refund(self, booking: Booking) -> bool:
+    async def refund(self, booking: Booking) -> RefundAttempt:
         """Refund `booking.refund_left_cents`, or all that is left of the payment if that is less or `refund_cents` is None.
-        True if it is done, False if it is in progress and an event will follow. Repeating it moves the money only once.
-        Raises `PaymentsUnavailable` or `PaymentsRefused`."""
+        If it is in progress, an event will follow. Repeating it moves the money only once: another refund is made only after
+        the one before it has failed. Raises `PaymentsUnavailable` or `PaymentsRefused`."""
         ...
 
     async def invoice_url(self, booking: Booking) -> str | None:

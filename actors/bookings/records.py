@@ -309,9 +309,10 @@ class IdempotencyRecord:
 
 @dataclass(frozen=True, slots=True)
 class PaymentReport:
-    """What the processor reported about a payment, whether or not a booking was paid with it. `id` is the dispute's, or
-    for a refund the payment's. `refunded_cents` is the amount of the dispute, or what was refunded so far; None is all of the
-    payment. `reported_ms` is when it was reported; for a dispute, when its state changed at the processor."""
+    """What the processor reported about a payment, whether or not a booking was paid with it. `id` is that of the dispute, or
+    of the refund if it is one of a booking's. Of refunds that were reported before their payment, it is the payment's.
+    `refunded_cents` is the amount of the dispute or refund, or what was refunded so far; None is all of the payment.
+    `reported_ms` is when it was reported; for a dispute or a failed refund, when its state changed at the processor."""
 
     id: str
     payment_id: str

@@ -1,9 +1,10 @@
 """Delivery reports: what each booking of an account was shown and clicked, day by day. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
 from actors.bookings.records import Booking, DayDelivered
 from actors.times import day_of
@@ -44,6 +45,71 @@ def days_of(delivered: BookingDelivered, now_ms: int, within: Days | None = None
     for day in sorted({*run, *counted}):
         if within is None or day in within:
             yield counted.get(day) or DayDelivered(day, 0, 0)
+
+
+class Run(NamedTuple):
+    """A paid booking, the first and the last day that it bought, and what was counted for it."""
+
+    booking_id: str
+    campaign_id: str
+    campaign: str
+    slot_id: str
+    slot: str
+    first: int
+    last: int
+    impressions: int = 0
+    clicks: int = 0
+
+    def bought(self, within: Days, today: int) -> range:
+        """The days of a report on which it runs up to today."""
+        return range(max(self.first, within.first), min(self.last, within.last, today) + 1)
+
+    def plus(self, other: "Run") -> "Run":
+        """Both together, under the names of `other`, which is newer."""
+        first, last = min(self.first, other.first), max(self.last, other.last)
+        return Run(*other[:5], first, last, self.impressions + other.impressions, self.clicks + other.clicks)
+
+
+class DayCounted(NamedTuple):
+    """What was counted for a booking on a day."""
+
+    booking_id: str
+    day: int
+    impressions: int
+    clicks: int
+
+
+def counted_runs(
+    runs: Iterable[Run], counted: Iterable[DayCounted], within: Days, today: int
+) -> tuple[list[Run], list[DayDelivered]]:
+    """The bookings of a report, each with its days there and its counts on them, and all of them by day. A report has every
+    day that was bought up to today, and other days with counts."""
+    sums: dict[str, list[int]] = {}
+    of_days: dict[int, tuple[int, int]] = {}
+    for booking_id, day, impressions, clicks in counted:
+        one = sums.setdefault(booking_id, [day, day, 0, 0])
+        one[1:] = day, one[2] + impressions, one[3] + clicks
+        seen, clicked = of_days.get(day, (0, 0))
+        of_days[day] = seen + impressions, clicked + clicks
+    found = []
+    for run in runs:
+        bought = run.bought(within, today)
+        for day in bought:
+            of_days.setdefault(day, (0, 0))
+        first, last, *counts = sums.get(run.booking_id, [within.last + 1, -1, 0, 0])
+        first, last = min([first, *bought[:1]]), max([last, *bought[-1:]])
+        if first <= last:
+            found.append(Run(*run[:5], first, last, *counts))
+    return found, [DayDelivered(day, *of_days[day]) for day in sorted(of_days)]
+
+
+def ranked(runs: Iterable[Run], group_of: Callable[[Run], tuple[str, str]]) -> list[Run]:
+    """The bookings added up by the id and the name of a group, most impressions first."""
+    sums: dict[str, Run] = {}
+    for run in runs:
+        group, _ = group_of(run)
+        sums[group] = sums[group].plus(run) if group in sums else run
+    return sorted(sums.values(), key=lambda run: (-run.impressions, *group_of(run)[::-1]))
 
 
 @lru_cache(1_024)

@@ -117,23 +117,52 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
         return _remember_refund(unit, booking, message, message.payment_id)
     if message.event_id is not None and not unit.is_first(message.event_id, booking.id):
         return unit.view(booking)
-    if message.declined is not None:
-        return _refund_declined(unit, booking, message)
-    if _is_whole(message):
-        return _refunded_so_far(unit, booking, booking.paid_cents or 0, message.origin)
-    if message.currency not in (None, booking.money_currency):
+    if message.declined is None and message.currency not in (None, booking.money_currency):
         why = f"was paid in {booking.money_currency}, and the refund is in {message.currency}"
         return Refused(Code.INVALID_STATE, f"The booking {booking.id} {why}.")
-    if message.total_cents is not None:
-        return _refunded_so_far(unit, booking, message.total_cents, message.origin)
+    if message.refund_id is not None and not _is_news(unit, booking, message.refund_id, message):
+        return unit.view(booking)
+    if message.declined is not None:
+        return _refund_declined(unit, booking, message)
+    total_cents = _told_so_far(unit, booking, message)
+    if total_cents is not None:
+        return _refunded_so_far(unit, booking, total_cents, message.origin)
     if booking.status is BookingStatus.REFUNDED or _is_outdated(booking, message):
         return unit.view(booking)
     return _refunded(unit, booking, message.origin, _total_with(booking, message.cents))
 
 
-def _is_whole(message: SettleRefund) -> bool:
-    """Whether an event says that nothing of the payment is left."""
-    return message.event_id is not None and message.cents is None and message.total_cents is None
+def _is_news(unit: UnitOfWork, booking: Booking, refund_id: str, message: SettleRefund) -> bool:
+    """Record the outcome of a refund. Returns whether it counts: reports come again and in any order, and a failure is
+    final."""
+    state = PaymentState.REFUNDED if message.declined is None else PaymentState.REFUND_FAILED
+    known = next((each.state for each in unit.reports(booking.payment_id) if each.id == refund_id), None)
+    if known is PaymentState.REFUND_FAILED:
+        return False
+    if known is state:
+        # It did not count while a loss had ended the booking. The bank returned the money, so the refund is due again.
+        return booking.status is BookingStatus.REFUNDING and booking.refund_due_ms is not None
+    at_ms = unit.now_ms if message.at_ms is None else message.at_ms
+    unit.save_report(PaymentReport(refund_id, booking.payment_id or "", state, at_ms, message.cents))
+    return True
+
+
+def _told_so_far(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> int | None:
+    """The total of refunds that an event tells, without a refund that has failed since: a total has no id. None if the
+    message is about one refund."""
+    if message.event_id is None or message.cents is not None:
+        return None
+    paid_cents = booking.paid_cents or 0
+    total_cents = paid_cents if message.total_cents is None else message.total_cents
+    if message.at_ms is None:
+        return total_cents
+    # The next refund is made after the one before it has failed, so a total contains one of them at most.
+    failed = (
+        report.refunded_cents or paid_cents
+        for report in unit.reports(booking.payment_id)
+        if report.state is PaymentState.REFUND_FAILED and report.reported_ms >= message.at_ms
+    )
+    return max(0, total_cents - max(failed, default=0))
 
 
 def _total_with(booking: Booking, cents: int | None) -> int:
@@ -202,14 +231,17 @@ def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, 
 
 
 def _is_outdated(booking: Booking, message: SettleRefund) -> bool:
-    """Whether a sweeper reports a refund that has failed since. No other one was ordered."""
+    """Whether a sweeper reports a refund without an id, and one has failed since. No other one was ordered."""
     failed = booking.payment_issue == "refund_failed" and booking.refund_due_ms is None
-    return failed and message.event_id is None
+    return failed and message.event_id is None and message.refund_id is None
 
 
 def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> Answer:
     why = message.declined or ""
     match booking.status:
+        case BookingStatus.REFUNDING if booking.refund_due_ms is None:
+            # It was declined before, and no refund is under way.
+            return unit.view(booking)
         case BookingStatus.REFUNDING if unit.holds_its_weeks(booking):
             moved = changes.apply(
                 unit,
@@ -227,7 +259,7 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
             unit.audit(message.origin, "booking.refund_declined", "booking", booking.id, {"why": why})
         # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
         # that another node has made since.
-        case BookingStatus.REFUNDED if message.event_id is not None:
+        case BookingStatus.REFUNDED if message.event_id is not None and not _another_is_made(unit, booking, message):
             by_refunds = booking.by_refunds_cents
             kept_cents = 0 if message.cents is None else max(0, by_refunds - message.cents)
             booking = booking.given_back(kept_cents, booking.lost_cents)
@@ -246,6 +278,14 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
     assert moved is not None, "the table has these moves"
     notifications.mail_administrators(unit, moved, "refund_failed", why=why)
     return unit.view(moved)
+
+
+def _another_is_made(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> bool:
+    """Whether a later attempt was made. The one that failed then never counted, or the later one counts in its place."""
+    return message.refund_id is not None and any(
+        report.state is PaymentState.REFUNDED and report.id not in (message.refund_id, booking.payment_id)
+        for report in unit.reports(booking.payment_id)
+    )
 
 
 def _refund_returned(unit: UnitOfWork, booking: Booking, refunded_cents: list[int], origin: Origin) -> Answer:

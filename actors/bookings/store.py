@@ -22,7 +22,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, Days, SlotReach
+from actors.bookings.reports import BookingDelivered, DayCounted, Days, Run, SlotReach
 from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.values import AuditRecord, BatchId
 
@@ -147,13 +147,14 @@ def totals_of(bookings: Iterable[MoneyOf], impressions: int, clicks: int) -> Boo
 
 @dataclass(frozen=True, slots=True)
 class ListCounts:
-    """The rows of the administrators' lists, each number at most `COUNTED`."""
+    """The rows of the administrators' lists, each number at most `COUNTED`. `submissions` are those that wait."""
 
     bookings: Mapping[BookingStatus, int] = field(default_factory=dict)
     campaigns: Mapping[CampaignStatus, int] = field(default_factory=dict)
     trouble: int = 0
     requested: int = 0
     sponsors: int = 0
+    submissions: int = 0
 
 
 Decide = Callable[[Snapshot], Decision]
@@ -265,9 +266,12 @@ class SponsorshipStore(Protocol):
         after a place."""
         ...
 
-    async def days_run(self, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
-        """How many bookings `deliveries` has on these days, and the days of their runs up to today: what a report has at
-        least. Reads at most `most` bookings."""
+    async def runs(self, tenant_id: str, days: Days, most: int) -> Sequence[Run]:
+        """The bookings that `deliveries` has on these days, oldest first, without counts. Reads at most `most`."""
+        ...
+
+    async def counted(self, booking_ids: Sequence[str], days: Days) -> Sequence[DayCounted]:
+        """The counts of bookings on these days, in their order for each booking."""
         ...
 
     async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:

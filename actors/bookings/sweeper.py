@@ -12,7 +12,7 @@ from typing import TypeVar
 import trio
 
 from actors.bookings.actor import BookingLedger
-from actors.bookings.payments import Payments, PaymentsRefused, PaymentsUnavailable
+from actors.bookings.payments import Payments, PaymentsRefused, PaymentsUnavailable, RefundAttempt
 from actors.bookings.records import Booking, Mode
 from actors.bookings.store import SponsorshipStore
 from actors.clock import Clock
@@ -79,24 +79,30 @@ class HoldAndRefundSweeper(PeriodicTask):
         """Ask the processor for a refund, and report its answer to the ledger."""
         pause_ms = int(self._limits.refund_retry_seconds * SECOND_MS)
         try:
-            done = await self._refund(booking)
+            attempt = await self._refund(booking)
         except PaymentsRefused as error:
             self._log.error("refund of %s declined: %s", booking.id, error)
-            await self._ledger.settle_refund(booking.id, str(error))
+            await self._settle(booking, str(error), error.attempt)
         except PaymentsUnavailable as error:
             self._log.warning("refund of %s postponed: %s", booking.id, error)
             await self._ledger.postpone_refund(booking.id, self._clock.now_ms() + pause_ms)
         else:
-            if done:
-                await self._ledger.settle_refund(booking.id, None)
+            if attempt.done:
+                await self._settle(booking, None, attempt)
             else:
                 await self._ledger.postpone_refund(booking.id, self._clock.now_ms() + PENDING_ROUNDS * pause_ms)
 
-    async def _refund(self, booking: Booking) -> bool:
+    async def _settle(self, booking: Booking, declined: str | None, attempt: RefundAttempt | None) -> None:
+        refund_id, cents = (None, None) if attempt is None else (attempt.id, attempt.cents)
+        await self._ledger.settle_refund(
+            booking.id, declined, payment_id=booking.payment_id, cents=cents, refund_id=refund_id
+        )
+
+    async def _refund(self, booking: Booking) -> RefundAttempt:
         if booking.mode is self._ledger.rules.mode:
             return await self._payments.refund(booking)
         if booking.mode is Mode.TEST:
-            return True
+            return RefundAttempt(done=True)
         raise PaymentsUnavailable("it was paid in live mode, and this service runs in test mode")
 
 

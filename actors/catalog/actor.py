@@ -11,18 +11,14 @@ from actors.catalog.messages import (
     EntryId,
     EntryRetired,
     EntrySaved,
-    Kind,
     Message,
     PutEntry,
     RetireEntry,
 )
-from actors.catalog.state import Decision, Snapshot, decide, entries_to_read
+from actors.catalog.state import TARGETS, Decision, Snapshot, decide, entries_to_read
 from actors.catalog.store import CatalogStore, Stored
 from actors.shared.records import RecordingActor
 from actors.values import Agent, AuditRecord, BatchId, Refused
-
-TARGETS = {Kind.USECASES: "usecase", Kind.BOTS: "bot"}
-"""The types of the targets of audit records."""
 
 
 class CatalogEditor(RecordingActor[Message, Answer, CatalogStore, None]):

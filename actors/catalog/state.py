@@ -21,6 +21,9 @@ from actors.catalog.messages import (
 )
 from actors.values import AuditRecord, Code, Refused
 
+TARGETS = {Kind.USECASES: "usecase", Kind.BOTS: "bot"}
+"""The types of the targets of audit records."""
+
 WORDS = {Kind.USECASES: "use case", Kind.BOTS: "bot template"}
 
 
@@ -72,6 +75,10 @@ class EntryWork:
         self._retired = dict(snapshot.retired)
         self._now_ms = now_ms
         self.decision = Decision()
+
+    def current(self, entry_id: EntryId) -> Entry | None:
+        """An entry with the changes so far."""
+        return self._entries.get(entry_id)
 
     def answer(self, message: Message) -> Answer:
         match message:

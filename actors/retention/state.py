@@ -22,6 +22,8 @@ class RetentionRules:
     retired_entries_days: int = 365
     payment_reports_days: int = 400
     """No setting: a dispute is opened within 120 days of the payment and closed within months."""
+    submissions_days: int = 400
+    """No setting: those that wait stay, and the entries of accepted ones are in the catalog."""
 
     def __post_init__(self) -> None:
         assert self.unpaid_bookings_days <= self.audit_days, "the audit of a booking must outlive it"
@@ -52,6 +54,7 @@ def retention_ms(rules: RetentionRules) -> Mapping[Rows, int]:
         Rows.KEY_USAGE_DAYS: rules.usage_days,
         Rows.AUDIT: rules.audit_days,
         Rows.WEBHOOK_DELIVERIES: rules.webhook_deliveries_days,
+        Rows.SUBMISSIONS: rules.submissions_days,
         Rows.DELETIONS: COUNTS_DAYS,
         Rows.RETIRED_ENTRIES: rules.retired_entries_days,
         # Outcomes of batches are settled within seconds.

@@ -10,6 +10,7 @@ from actors.bookings.payments import Payments
 from actors.bookings.store import SponsorshipStore
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.catalog.actor import CatalogEditor
+from actors.catalog.submission_actor import SubmissionActor
 from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.router import EventRouter
@@ -62,6 +63,7 @@ class Services:
     quota: QuotaAccountant
     mail: MailSender
     catalog: Catalog
+    submissions: SubmissionActor
     editor: CatalogEditor
     placements: Placements
     ledger: BookingLedger
@@ -92,7 +94,7 @@ class Services:
     def actors(self) -> list[Actor[Any, Any]]:
         """All actors, in start order."""
         people = (self.session_reader, self.devices, self.sessions, self.passkeys, self.accounts)
-        sales = (self.ledger, self.webhooks, self.editor)
+        sales = (self.ledger, self.webhooks, self.editor, self.submissions)
         return [self.keys, self.key_cache, *people, self.quota, *sales, *self.events.dedupers, self.windows]
 
     def announce(self) -> None:

@@ -51,6 +51,7 @@ TABLE: Mapping[Code, ErrorResponse] = {
     Code.HOLD_LIMIT: ErrorResponse(409),
     Code.CAMPAIGN_LIMIT: ErrorResponse(409),
     Code.WEBHOOK_LIMIT: ErrorResponse(409),
+    Code.SUBMISSION_LIMIT: ErrorResponse(409),
     Code.IDEMPOTENCY_CONFLICT: ErrorResponse(409),
     Code.INVALID_STATE: ErrorResponse(409),
     Code.CURSOR_EXPIRED: ErrorResponse(410),

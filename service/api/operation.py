@@ -1,7 +1,7 @@
 """The type of operations. Routing, authorization, metering, the OpenAPI document and tests read its fields."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -33,6 +33,17 @@ class Call:
 
 
 Handler = Callable[[Services, Call], Awaitable[Answer | Refused]]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolList:
+    """A list in the result of a tool beside what its operation returns: its property, what it has, and how it is read for the
+    path values of a call that succeeded."""
+
+    name: str
+    item: type[BaseModel]
+    description: str
+    read: Callable[[Services, Mapping[str, str]], Awaitable[Sequence[BaseModel]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +88,9 @@ class Operation:
     keyed: bool = False  # reads the header `Idempotency-Key`
     while_suspended: bool = False  # the session of a suspended account may call this
     pays: bool = False  # calls the payment processor, so the deadline is longer
+    third_party: bool = False  # the texts of the response are written by third parties
     tool: str | None = None  # the name of the tool of the Model Context Protocol that calls this; for reads only
+    tool_list: ToolList | None = None  # what that tool's result has in addition
 
     @property
     def path_names(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from service.catalogctl.catalog_commands import BOT_FACTS, USECASE_FACTS
+from service.catalogctl.catalog_commands import BOT_FACTS, SUBMISSION, USECASE_FACTS
 from service.catalogctl.client import Reply, text_of
 from service.catalogctl.command import CSV, ROOT, Command, argument, command, done, facts, required, table
 from service.catalogctl.failures import Exit, Misused, Refused
@@ -71,6 +71,11 @@ SLOTS = table(
     "SLOT*: id; NAME: name; SIDE: side; PER WEEK>: weekPriceCents money; WEEKS>: durationWeeks; STATE*: state",
     "There are no slots.",
     state=_slot_state,
+)
+SUBMISSIONS = table(
+    """SUBMISSION*: id; VERSION*: version; KIND: kind; SLUG: slug; EDIT: edit; STATUS*: status; OUTDATED: outdated | no;
+    EMAIL: email""",
+    "No submission matches.",
 )
 CHANGES = table(
     """CHANGE*: id; WHEN*: createdAt moment; ACTION*: action; TARGET*: targetId; BY: actorEmail/actorId/actorType""",
@@ -226,6 +231,8 @@ def _put(row: Command, session: Session) -> None:
 
 _ENTRY = "the entry as JSON, or @FILE; with updatedAt it must not have changed since"
 _AREA = "admin/sponsorships"
+_SUBMISSIONS = "admin/catalog/submissions"
+_READ = required(seen="the version of the submission that you read, as submissions has it")
 _REASON = argument("--reason=", "stored in the audit")
 _NOTE = required(note="why; the sponsor reads it")
 _DECIDED = (
@@ -259,6 +266,13 @@ ADMIN = (
             CAMPAIGN, *_DECIDED, body={"decision": "approve"}, run=_decide),
     command("reject", f"POST {_AREA}/campaigns/{{campaign}}/review", "Reject a campaign, or its edit if one waits.",
             CAMPAIGN, *_NOTE, *_DECIDED, body={"decision": "reject"}, run=_decide),
+    command("submissions", f"GET {_SUBMISSIONS}", "List what accounts propose for the catalog; --json has the entries.",
+            SUBMISSIONS, argument("--status=", "only submissions in this state", choices=("pending", "accepted", "declined")),
+            argument("--order=", "default: newest", choices=("newest", "oldest")), paged=True),
+    command("accept", f"POST {_SUBMISSIONS}/{{submission}}/review", "Accept a submission: its entry is published.",
+            SUBMISSION, *_READ, argument("--note=", "the account reads it"), body={"decision": "accept"}),
+    command("decline", f"POST {_SUBMISSIONS}/{{submission}}/review", "Decline a submission.", SUBMISSION, *_READ,
+            *required(note="why; the account reads it"), body={"decision": "decline"}),
     command("refund", f"POST {_AREA}/bookings/{{booking}}/refund", "Refund a paid booking.", BOOKING, _REASON),
     command("decline-refund", f"POST {_AREA}/bookings/{{booking}}/refund-decline",
             "Decline the refund that a sponsor asks for.", BOOKING, *_NOTE),
@@ -282,7 +296,7 @@ ADMIN = (
             done("slug", "is retired")),
     command("slots", f"GET {_AREA}/slots", "List all slots, retired ones too.", SLOTS, csv=CSV),
     command("audit", f"GET {_AREA}/audit", "Show what was changed, and who did it, newest first.", CHANGES,
-            argument("[ID]", "only changes of this account, campaign, booking, slot or key", "targetId"),
+            argument("[ID]", "only changes of this account, campaign, booking, slot, key or submission", "targetId"),
             argument("--by EMAIL", "only changes that this account made", "actorEmail"),
             argument("--to DAY", "only changes up to this day, such as 2026-11-18"), paged=True, csv=CSV),
     command("sites", f"GET {_AREA}/sites", "Show what was counted by website.", _show_sites,

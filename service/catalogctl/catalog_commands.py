@@ -1,5 +1,7 @@
 """The commands without a group: logins, the catalog, the key's account, mails and the report."""
 
+import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -36,6 +38,11 @@ MINTED = facts(
 )
 OWNER = """Service: service; Account: email | none: the key is not claimed; Tenant: tenantId; Key: {keyPrefix}...;
     Status: status; Expires: expiresAt moment"""
+SUBMISSIONS = table(
+    "SUBMISSION*: id; KIND: kind; SLUG: slug; STATUS*: status; SENT*: createdAt day; NOTE: note",
+    "Nothing was submitted.",
+)
+SUBMISSION = facts("Submission: id; Kind: kind; Slug: slug; Edit: edit; Status: status; Note: note", "submission")
 MAILS = facts("; ".join(f"{topic.capitalize()}: {topic} switch | off" for topic in TOPICS))
 
 
@@ -89,6 +96,19 @@ def _choose_mails(row: Command, session: Session) -> None:
     session.printer.show(reply, MAILS(session, reply), on)
 
 
+def entry_json(text: str) -> Entry:
+    """The field of an entry: a JSON object, or `@` and the name of a file that has it. Raises `Misused`."""
+    try:
+        entry = json.loads(Path(text[1:]).read_bytes() if text.startswith("@") else text)
+    except OSError as error:
+        raise Misused(f"--entry: {printable(text[1:])} cannot be read: {error.strerror}") from None
+    except ValueError:
+        entry = None
+    if not isinstance(entry, dict):
+        raise Misused("--entry must be a JSON object, or @ and the name of a file that has one")
+    return entry
+
+
 def _ctr(sums: Entry) -> str:
     ctr = sums.get("ctr")
     return f"{ctr:.2%}" if isinstance(ctr, int | float) and not isinstance(ctr, bool) else ""
@@ -133,6 +153,12 @@ CATALOG = (
     command("bots", "GET bots", "List or search bot templates, or show one.", BOTS, *_ENTRIES, **_LISTED),
     command("categories", "GET categories", "List the categories and how many entries each has.", CATEGORIES,
             keyless=True),
+    command("submit", "POST catalog/submissions", "Propose an entry for the catalog, or an edit of one.", SUBMISSION,
+            argument("KIND", "the list of the catalog", choices=("usecases", "bots")),
+            argument("--entry JSON", "the whole entry as a JSON object; @FILE reads a file", read=entry_json, required=True),
+            argument("--slug=", "propose an edit of this entry")),
+    command("submissions", "GET catalog/submissions", "List what you have proposed for the catalog.", SUBMISSIONS,
+            paged=True),
     command("report", "GET sponsors/delivery", "Report what your bookings delivered, by campaign and slot.",
             _show_report, argument("--from DATE", "first day (UTC); default: 29 days before the last"),
             argument("--to DATE", "last day (UTC), such as 2026-11-18; default: today"),

@@ -28,8 +28,8 @@ SECRETS = ("apiKey", "secret")
 """Fields of a secret that is shown only once. It stands for the whole response, because it cannot be read again."""
 
 NAMES = (
-    "slug",
     "id",
+    "slug",
     "number",
     "checkoutUrl",
     "bookingId",

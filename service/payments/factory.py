@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from actors.bookings.payments import Checkout, Payments
+from actors.bookings.payments import Checkout, Payments, RefundAttempt
 from actors.bookings.records import Booking
 from actors.clock import MINUTE_MS, Clock
 from service.config.model import Config
@@ -60,9 +60,9 @@ class TestPayments:
         await trio.lowlevel.checkpoint()
         return Checkout(self._links.checkout_url(booking), booking.hold_ms)
 
-    async def refund(self, booking: Booking) -> bool:
+    async def refund(self, booking: Booking) -> RefundAttempt:
         await trio.lowlevel.checkpoint()
-        return True
+        return RefundAttempt(done=True)
 
     async def invoice_url(self, booking: Booking) -> None:
         await trio.lowlevel.checkpoint()

@@ -22,9 +22,9 @@ class PaymentSucceeded:
 @dataclass(frozen=True, slots=True)
 class RefundUpdated:
     """The outcome of a payment's refund. `declined` is the reason of a failure; None means that the money is on its way back.
-    `cents` is the amount of the refund; `total_cents` what was refunded of the payment so far, if that is only a part; with
-    neither, the whole payment was refunded. `currency` is that of both. It may have been made by hand, and its payment may
-    still be unknown."""
+    `cents` is the amount of the refund `refund_id`; `total_cents` what was refunded of the payment so far, if that is only a
+    part; with neither, the whole payment was refunded. `currency` is that of both. It may have been made by hand, and its
+    payment may still be unknown. `at_ms` is when the processor made the event; None if it does not say."""
 
     event_id: str
     booking_id: str
@@ -33,6 +33,8 @@ class RefundUpdated:
     cents: int | None = None
     total_cents: int | None = None
     currency: str | None = None
+    refund_id: str | None = None
+    at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import stripe
 import trio
 
-from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
+from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
 from actors.bookings.records import Booking
 from actors.clock import MINUTE_MS, SECOND_MS
 from actors.shared.dates import length
@@ -87,7 +87,7 @@ class StripePayments:
     async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
         return await self._in_thread(partial(self._checkout, booking, campaign_name, email))
 
-    async def refund(self, booking: Booking) -> bool:
+    async def refund(self, booking: Booking) -> RefundAttempt:
         if booking.payment_id is None:
             raise PaymentsRefused(f"{booking.id} has no payment to refund")
         return await self._in_thread(partial(self._refund, booking, booking.payment_id))
@@ -191,8 +191,8 @@ class StripePayments:
         ours = [each for each in found.data if each.url.rstrip("/") == address and each.status == "enabled"]
         return {kind for each in ours for kind in each.enabled_events}
 
-    def _refund(self, booking: Booking, payment_id: str) -> bool:
-        """Refund what was ordered, or the rest of the payment if that is less. Returns whether it is complete.
+    def _refund(self, booking: Booking, payment_id: str) -> RefundAttempt:
+        """Refund what was ordered, or the rest of the payment if that is less.
 
         Stripe refunds the rest once, whatever the key. A part it would refund again once it has forgotten the key, which it
         does after a day: so look for the refund first. A part that is larger than what is left Stripe refuses: somebody has
@@ -209,24 +209,25 @@ class StripePayments:
                 cents = min(cents, (booking.paid_cents or 0) - booking.lost_cents - sum(each.amount for each in made))
                 if cents <= 0:
                     # Nothing is left to refund. What was refunded may not be decided yet.
-                    return all(each.status == "succeeded" for each in made)
+                    return RefundAttempt(all(each.status == "succeeded" for each in made))
             params["amount"] = cents
             key = f"{key}-{cents}"
         try:
             refund = refund or self._keyed(key, partial(self._refunded, params))
         except stripe.InvalidRequestError as error:
             if error.code == "charge_already_refunded":
-                return True
+                return RefundAttempt(done=True)
             if error.param == "amount" and "amount" in params and not booking.lost_cents:
                 return self._refund(replace(booking, refund_cents=None), payment_id)
             raise
+        if not isinstance(refund.id, str) or type(refund.amount) is not int or refund.amount <= 0:
+            raise PaymentsUnavailable("Stripe's refund has no id or no amount")
+        attempt = RefundAttempt(refund.status == "succeeded", refund.id, refund.amount)
         match refund.status:
-            case "succeeded":
-                return True
-            case "pending" | "requires_action":
-                return False
+            case "succeeded" | "pending" | "requires_action":
+                return attempt
             case "failed" | "canceled":
-                raise PaymentsRefused(f"Stripe: the refund is {refund.status}: {refund.failure_reason}")
+                raise PaymentsRefused(f"Stripe: the refund is {refund.status}: {refund.failure_reason}", attempt)
             case _:
                 raise PaymentsUnavailable(f"Stripe's refund has an unknown status: {refund.status}")
 

@@ -8,6 +8,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from stripe import SignatureVerificationError, WebhookSignature
@@ -109,16 +110,16 @@ def _session_paid(event_id: str, session: dict[str, Any], _: dict[str, Any]) -> 
     return PaymentSucceeded(event_id, booking_id, session_id, payment_id, amount, currency)
 
 
-def _charge_refunded(event_id: str, charge: dict[str, Any], _: dict[str, Any]) -> RefundUpdated | None:
+def _charge_refunded(event_id: str, charge: dict[str, Any], event: dict[str, Any]) -> RefundUpdated | None:
     """A charge that was refunded in whole or, as a person may have done, in part."""
     booking_id, payment_id = _booking_of(charge), _text(charge, "payment_intent", _ID)
     if booking_id is None or payment_id is None:
         return None
+    so_far = RefundUpdated(event_id, booking_id, payment_id, at_ms=_made_ms(event))
     if charge.get("refunded") is True:
-        return RefundUpdated(event_id, booking_id, payment_id)
+        return so_far
     total = _amount(charge, "amount_refunded") if charge.get("refunded") is False else None
-    currency = _text(charge, "currency", _CURRENCY)
-    return RefundUpdated(event_id, booking_id, payment_id, total_cents=total, currency=currency) if total else None
+    return replace(so_far, total_cents=total, currency=_text(charge, "currency", _CURRENCY)) if total else None
 
 
 def _disputed(event_id: str, dispute: dict[str, Any], event: dict[str, Any]) -> DisputeUpdated | None:
@@ -131,12 +132,11 @@ def _disputed(event_id: str, dispute: dict[str, Any], event: dict[str, Any]) -> 
     if not amount and dispute.get("amount") is not None:
         log.warning("%s ignored: the amount of its dispute is not a number of cents above 0", event_id)
         return None
-    created, currency = _amount(event, "created"), _text(dispute, "currency", _CURRENCY)
-    at_ms = None if created is None else created * SECOND_MS
-    return DisputeUpdated(event_id, dispute_id, payment_id, state, amount, currency, at_ms)
+    currency = _text(dispute, "currency", _CURRENCY)
+    return DisputeUpdated(event_id, dispute_id, payment_id, state, amount, currency, _made_ms(event))
 
 
-def _refund_settled(_: str, refund: dict[str, Any], __: dict[str, Any]) -> RefundUpdated | None:
+def _refund_settled(_: str, refund: dict[str, Any], event: dict[str, Any]) -> RefundUpdated | None:
     """A refund that we requested: one made by hand has no booking in its metadata.
 
     Stripe reports a failure in two events. The event id is built from the refund and its status, so that the second one,
@@ -147,15 +147,25 @@ def _refund_settled(_: str, refund: dict[str, Any], __: dict[str, Any]) -> Refun
     cents, currency = _amount(refund, "amount"), _text(refund, "currency", _CURRENCY)
     if refund_id is None or booking_id is None or payment_id is None or not cents:
         return None
+    why = None
     match status:
         case "succeeded":
-            return RefundUpdated(f"{refund_id}.{status}", booking_id, payment_id, cents=cents, currency=currency)
+            pass
         case "failed" | "canceled":
             reason = _text(refund, "failure_reason", _ID) or "no reason given"
             why = f"{status} at the processor: {reason}"
-            return RefundUpdated(f"{refund_id}.{status}", booking_id, payment_id, why, cents, currency=currency)
         case _:
             return None
+    return RefundUpdated(
+        f"{refund_id}.{status}",
+        booking_id,
+        payment_id,
+        why,
+        cents,
+        currency=currency,
+        refund_id=refund_id,
+        at_ms=_made_ms(event),
+    )
 
 
 EVENTS: Mapping[str, Callable[[str, dict[str, Any], dict[str, Any]], PaymentEvent | None]] = {
@@ -174,6 +184,11 @@ EVENTS: Mapping[str, Callable[[str, dict[str, Any], dict[str, Any]], PaymentEven
 
 def _booking_of(thing: dict[str, Any]) -> str | None:
     return _text(thing.get("metadata"), BOOKING, _BOOKING_ID)
+
+
+def _made_ms(event: dict[str, Any]) -> int | None:
+    created = _amount(event, "created")
+    return None if created is None else created * SECOND_MS
 
 
 def _amount(thing: dict[str, Any], name: str) -> int | None:

@@ -12,6 +12,7 @@ from actors.accounts.sweeper import AccountEraser
 from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.catalog.actor import CatalogEditor
+from actors.catalog.submission_actor import SubmissionActor
 from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
@@ -82,6 +83,7 @@ class Classes:
     quota: type[QuotaAccountant] = QuotaAccountant
     mail: type[MailSender] = MailSender
     webhook_sender: type[WebhookSender] = WebhookSender
+    submissions: type[SubmissionActor] = SubmissionActor
     ledger: type[BookingLedger] = BookingLedger
     sweeper: type[HoldAndRefundSweeper] = HoldAndRefundSweeper
     hasher: type[VisitorHasher] = VisitorHasher
@@ -192,6 +194,9 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
             stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
         ),
         mail=_mail_sender(config, links, stores.outbox, ports, limits),
+        submissions=classes.submissions(
+            stores.submissions, clock, entropy, limits.submissions, node=node, limits=bounds
+        ),
         catalog=classes.catalog(stores.catalog, limits.catalog, synonyms_in(config.catalog.synonyms)),
         editor=classes.editor(stores.catalog, clock, entropy, None, node=node, limits=bounds),
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),

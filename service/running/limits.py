@@ -13,6 +13,7 @@ from actors.bookings.invoices import Seller
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
+from actors.catalog.submission_rules import SubmissionRules
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.devices.state import DeviceRules
 from actors.events.sites import SiteRules
@@ -74,6 +75,7 @@ class Limits:
     catalog: CatalogLimits
     placements: PlacementsLimits
     webhooks: WebhookRules
+    submissions: SubmissionRules
     webhook_sender: SenderLimits
 
     @classmethod
@@ -110,6 +112,7 @@ class Limits:
             catalog=filled(CatalogLimits, config.catalog),
             placements=filled(PlacementsLimits, config.bookings),
             webhooks=filled(WebhookRules, config.webhooks),
+            submissions=SubmissionRules(),
             webhook_sender=sender_limits(config),
         )
 

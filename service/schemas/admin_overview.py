@@ -114,6 +114,7 @@ class Counts(BaseModel):
     bookingsInTrouble: Count = Field(description="Bookings whose payment needs a person")
     refundRequests: Count = Field(description="Bookings among these whose sponsor asks for a refund")
     sponsors: Count = Field(description="Sponsors with a profile")
+    submissions: Count = Field(description="Submissions to the catalog that wait for review")
 
     @classmethod
     def of(cls, counts: ListCounts) -> "Counts":
@@ -123,6 +124,7 @@ class Counts(BaseModel):
             bookingsInTrouble=counts.trouble,
             refundRequests=counts.requested,
             sponsors=counts.sponsors,
+            submissions=counts.submissions,
         )
 
 

@@ -4,10 +4,12 @@ Fields have generous bounds for human input; `document_of` limits the whole entr
 """
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from actors.catalog.store import Kind
 from service.schemas.fields import Milliseconds, MillisecondsIn, Strict, absent, optional
 from service.schemas.texts import READABLE, Line, Sentence, Text
 from service.schemas.urls import Url
@@ -81,15 +83,18 @@ class BotBody(Strict):
 class UseCaseEntry(UseCaseBody):
     """A use case as an import has it and the catalog stores it."""
 
-    slug: Slug
+    slug: Slug = Field(description="Stable identifier")
     addedAt: MillisecondsIn
 
 
 class BotEntry(BotBody):
     """A bot template as an import has it and the catalog stores it."""
 
-    slug: Slug
+    slug: Slug = Field(description="Stable identifier")
     addedAt: MillisecondsIn
+
+
+BODIES: Mapping[Kind, type[UseCaseBody] | type[BotBody]] = {Kind.USECASES: UseCaseBody, Kind.BOTS: BotBody}
 
 
 class UseCase(UseCaseEntry):
@@ -148,6 +153,13 @@ class ChangePage(BaseModel):
 
     data: list[CatalogChange] = Field(description="Changes of this page, oldest first")
     nextCursor: str = Field(description="For what comes next: on the last page, for the changes that are still to come")
+
+
+class Related(BaseModel):
+    """An entry with words like those of another one of its list."""
+
+    slug: str = Field(description="Slug of the entry, for this tool")
+    title: str = Field(description="Title of a use case, or name of a bot template")
 
 
 class Category(BaseModel):

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
 from service.schemas.bookings import Booking
+from service.schemas.reports import Delivered, ReportQuery
 
 
 class LinkUse(BaseModel, strict=True):
@@ -71,6 +72,49 @@ class Ending(BaseModel):
     label: str
     email: str
     ended: bool = False
+
+
+_Group = Annotated[str, Field(pattern="^(booking|campaign|slot)?$")]
+
+FiguresQuery: type[BaseModel] = create_model(
+    "FiguresQuery",
+    __base__=ReportQuery,
+    by=(_Group, ""),
+    page=(Annotated[int, Field(ge=1)], 1),
+    rows=(Annotated[int, Field(ge=1, le=100)], 10),
+)
+"""The days of a report, and which rows of its tables to list: of one table or of all, and so many on each page from 1."""
+
+
+class Figure(BaseModel):
+    """The sums of a booking, a campaign or a slot in a report. The latter two have the names of their newest booking."""
+
+    bookingId: str
+    campaignId: str
+    campaign: str
+    slot: str
+    firstMs: int
+    lastMs: int
+    impressions: int
+    clicks: int
+
+
+class FigureTable(BaseModel):
+    """A page of a table of a report, most times shown first."""
+
+    total: int
+    page: int
+    items: list[Figure]
+
+
+class DeliveryFigures(Delivered):
+    """A report of the days from `first` to `last`. `days` has those on which something ran, each with its start, impressions
+    and clicks."""
+
+    first: str
+    last: str
+    days: list[tuple[int, int, int]]
+    tables: dict[str, FigureTable]
 
 
 class StoppedMails(BaseModel):

@@ -83,11 +83,14 @@ class Implementation(_Wire):
 
 
 class ResultMeta(_Wire):
-    server: Annotated[Implementation, Field(serialization_alias=f"{META}serverInfo")]
+    """`server` is of stateless revisions. `thirdPartyContent`: the texts of the result are written by third parties."""
+
+    server: Annotated[Implementation | None, Field(serialization_alias=f"{META}serverInfo")] = None
+    thirdPartyContent: Literal[True] | None = None
 
 
 class Result(_Wire):
-    """`resultType` and `_meta` are of stateless revisions."""
+    """`resultType` is of stateless revisions."""
 
     resultType: Literal["complete"] | None = None
     meta: Annotated[ResultMeta | None, Field(serialization_alias="_meta")] = None
@@ -122,8 +125,10 @@ class DiscoverResult(CacheableResult):
 
 
 class ToolAnnotations(_Wire):
+    """`openWorldHint`: the texts of results are written by third parties."""
+
     readOnlyHint: bool
-    openWorldHint: Literal[False] = False
+    openWorldHint: bool
 
 
 class Tool(_Wire):

@@ -42,12 +42,14 @@ a change that comes meanwhile has to wait for the rest."""
 @dataclass(frozen=True, slots=True)
 class CatalogLimits:
     """Limits of the catalog. `searches` run at once in threads, `search_waiters` may wait, and further ones are refused.
-    At most `remembered_pages` first pages of up to `remembered_page_bytes` are cached."""
+    At most `remembered_pages` first pages of up to `remembered_page_bytes` are cached, and the related entries of at most
+    `remembered_related`."""
 
     check_seconds: float = 0.5
     searches: int = 4
     search_waiters: int = 256
     remembered_searches: int = 256
+    remembered_related: int = 4_096
     remembered_pages: int = 64
     remembered_page_bytes: int = 256 * 1024
 
@@ -96,7 +98,9 @@ class Catalog(SnapshotFollower):
         # started before it cannot store an old result.
         self._remembered: dict[_Asked, Found] = {}
         self._searches = 0
-        # (kind, category, limit) -> rendered first page, a new dict for each snapshot too.
+        # (kind, slug, limit) -> slugs of related entries, oldest first, likewise.
+        self._related: dict[tuple[Kind, str, int], Sequence[str]] = {}
+        # (kind, category, limit) -> rendered first page, likewise.
         self._first_pages: dict[tuple[Kind, str | None, int], Item] = {}
 
     # Reads.
@@ -141,11 +145,17 @@ class Catalog(SnapshotFollower):
 
     async def related(self, kind: Kind, slug: str, limit: int) -> Page:
         """At most `limit` other entries of the kind that are about the same as the entry `slug`, nearest first. Empty if
-        there is no such entry, or none is near. Costs as much as a search, and raises as one."""
-        known = self.snapshot.lists[kind].item(slug)
-        if known is None:
-            return Page((), b"")
-        slugs = await self._read(kind, partial(self._index.related, kind, slug, known.body, limit))
+        there is no such entry, or none is near. Costs as much as a search until it is remembered, and raises as one."""
+        related, key = self._related, (kind, slug, limit)
+        slugs = related.get(key)
+        if slugs is None:
+            known = self.snapshot.lists[kind].item(slug)
+            if known is None:
+                return Page((), b"")
+            slugs = await self._read(kind, partial(self._index.related, kind, slug, known.body, limit))
+            related[key] = slugs
+            if len(related) > self._limits.remembered_related:
+                del related[next(iter(related))]
         return self.snapshot.pick(kind, slugs)
 
     async def _read(self, kind: Kind, work: Callable[[], T]) -> T:
@@ -190,7 +200,7 @@ class Catalog(SnapshotFollower):
         if self._brief:
             if follows:
                 await self._in_thread(self._index_slice, self._indexing)
-                self._remembered = {}
+                self._forget()
             self.wake()
 
     async def _load(self) -> None:
@@ -206,10 +216,15 @@ class Catalog(SnapshotFollower):
             snapshot = builder.finished(revision)
         await self._in_thread(partial(self._index_changes, self.snapshot, snapshot, builder.changes), self._indexing)
         self.snapshot = snapshot
-        self._remembered = {}
         self._first_pages = {}
+        self._forget()
         level, count = (logging.INFO if len(builder.changes) >= MANY else logging.DEBUG), len(builder.changes)
         self._log.log(level, "loaded %d changes of %r in %.1f s", count, self.snapshot, trio.current_time() - started)
+
+    def _forget(self) -> None:
+        """Forget what was read before the last change of the index, and what is being read."""
+        self._remembered = {}
+        self._related = {}
 
     def _index_changes(self, before: CatalogSnapshot, snapshot: CatalogSnapshot, changes: Sequence[Change]) -> None:
         """Index the `changes` that lead to a snapshot, or all of it."""

@@ -146,6 +146,7 @@ async def _render_content(page: Page, visit: PageRequest) -> Template | SeeOther
     asked = counts.json["refundRequests"]
     waiting = {
         "/admin": counts.json["campaigns"]["pending"] + asked,
+        "/admin/submissions": counts.json["submissions"],
         "/admin/bookings": counts.json["bookingsInTrouble"] - asked,
     }
     return replace(shown, values={"counts": counts.json, "waiting": waiting} | dict(shown.values))

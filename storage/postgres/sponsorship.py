@@ -16,7 +16,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import LATE_DAYS, MAX_ENDED, BookingDelivered, Days, SlotReach, reach_of
+from actors.bookings.reports import LATE_DAYS, MAX_ENDED, BookingDelivered, DayCounted, Days, Run, SlotReach, reach_of
 from actors.bookings.store import (
     COUNTED,
     HELD,
@@ -143,18 +143,21 @@ class PostgresSponsorship(Store):
         bounds = (*(after or OLDEST), limit, tenant_id, *_weeks_of(days))
         rows = await self._database.fetch(REPORTS.bookings_delivered, *bounds)
         counted: dict[str, list[DayDelivered]] = {row["id"]: [] for row in rows}
-        for row in await self._database.fetch(REPORTS.days_delivered, list(counted), days.first, days.last):
-            counted[row["booking_id"]].append(DayDelivered(row["day"], row["impressions"], row["clicks"]))
+        for booking_id, *counts in await self.counted(list(counted), days):
+            counted[booking_id].append(DayDelivered(*counts))
 
         def made(row: Row) -> BookingDelivered:
             return BookingDelivered(record_of(Booking, row), row["campaign_name"], tuple(counted[row["id"]]))
 
         return await in_slices(made, rows)
 
-    async def days_run(self, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
-        bounds = (tenant_id, *_weeks_of(days), days.first, min(days.last, today), most)
-        row = await self._database.fetchrow(REPORTS.days_run, *bounds)
-        return (0, 0) if row is None else (row["bookings"], row["days"])
+    async def runs(self, tenant_id: str, days: Days, most: int) -> Sequence[Run]:
+        rows = await self._database.fetch(REPORTS.runs, tenant_id, *_weeks_of(days), most)
+        return await in_slices(lambda row: Run(*row.values()), rows)
+
+    async def counted(self, booking_ids: Sequence[str], days: Days) -> Sequence[DayCounted]:
+        rows = await self._database.fetch(REPORTS.days_delivered, booking_ids, days.first, days.last)
+        return await in_slices(DayCounted._make, rows)
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
         ended = await self._database.fetch(REPORTS.ended, ended_ms, mode, MAX_ENDED)
@@ -297,6 +300,7 @@ class PostgresSponsorship(Store):
             others["trouble"],
             others["requested"],
             others["sponsors"],
+            others["submissions"],
         )
 
     async def refundable(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[Booking]:

@@ -10,6 +10,7 @@ from typing import Any
 from actors.accounts.messages import Deletion, MailChoices
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, FreshKey, Guesses
 from actors.keys.messages import Claim, Key
 from actors.mail.messages import QueuedMessage
@@ -143,6 +144,7 @@ DELIVERIES = Table(
     "seq",
     "id webhook_id event_id subject_id type body created_ms attempts first_ms",
 )
+SUBMISSIONS = Table("catalog_submissions", Submission, "id", "tenant_id kind slug name entry created_ms base")
 MAIL_CHOICES = Table("mail_choices", MailChoices, "email")
 DELETIONS = Table("account_deletions", Deletion, "tenant_id", "email requested_ms")
 OUTBOX = Table("outbox", OutboxMessage, "id", casts={"facts": "json"}, constants={"due_ms": "created_ms"})

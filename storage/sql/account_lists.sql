@@ -1,4 +1,6 @@
 -- Accounts as administrators list them. A search reads a bounded number of accounts, by the index that orders them.
+-- Tiers and names are looked up for each row of a page: for a join, the planner reads the tenants and the sponsors as a whole if
+-- there are few enough.
 
 -- name: page
 -- A page of accounts strictly after a place: of the next $3 that are read, the first $4 that match.
@@ -10,10 +12,9 @@ with read as materialized (
     select * from read where true /* conditions */
     order by created_ms desc, tenant_id desc limit $4
 )
-select page.*, tier, administrators.email is not null as admin, sponsors.name as sponsor_name
-from page join tenants on tenants.id = page.tenant_id
-left join sponsors on sponsors.tenant_id = page.tenant_id
-left join administrators on administrators.email = page.email
+select page.*, (select tier from tenants where tenants.id = page.tenant_id), administrators.email is not null as admin,
+    (select name from sponsors where sponsors.tenant_id = page.tenant_id) as sponsor_name
+from page left join administrators on administrators.email = page.email
 order by page.created_ms desc, page.tenant_id desc
 
 -- name: page_of_suspended
@@ -26,10 +27,9 @@ with read as materialized (
     select * from read where true /* conditions */
     order by created_ms desc, tenant_id desc limit $4
 )
-select page.*, tier, administrators.email is not null as admin, sponsors.name as sponsor_name
-from page join tenants on tenants.id = page.tenant_id
-left join sponsors on sponsors.tenant_id = page.tenant_id
-left join administrators on administrators.email = page.email
+select page.*, (select tier from tenants where tenants.id = page.tenant_id), administrators.email is not null as admin,
+    (select name from sponsors where sponsors.tenant_id = page.tenant_id) as sponsor_name
+from page left join administrators on administrators.email = page.email
 order by page.created_ms desc, page.tenant_id desc
 
 -- name: last_read

@@ -90,8 +90,14 @@ update api_keys set revoked_ms = $2 where id = any (array(select id from live))
 select tenant_id from account_deletions where tenant_id = $1 and begun_ms is not null for update skip locked
 
 -- name: forget_in_audit
--- Take the email and the words of an account out of audit records, by the one function that may.
-select forget_in_audit($2::text, $1::text, $3::bigint, $4::int)
+-- Take the email of an account out of audit records, and its words out of those about what it owns, by the one function that may.
+select forget_in_audit($2::text, $1::text, '{}', $3::bigint, $4::int)
+
+-- name: forget_campaigns_in_audit
+-- Take the words of a tenant's campaigns and profile out of what others did with them.
+select forget_in_audit($2::text, $1::text, array(
+    select id from campaigns where tenant_id = $1::text union all select id from sponsors where tenant_id = $1::text
+), $3::bigint, $4::int)
 
 -- name: erase_mails
 -- Delete the mails to an account that were written before it ended.
@@ -110,10 +116,13 @@ with gone as (
 select count(*) from gone
 
 -- name: erase_keys
--- Delete the keys of a tenant, with their claims and uses.
-with old as materialized (
-    select id from api_keys where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit $4::int
-    for update
+-- Delete keys of a tenant, with their claims and uses, once no audit record about them has words. Returns how many rows it changed.
+with next as materialized (
+    select id from api_keys where tenant_id = $1::text limit $4::int for update
+), forgotten as materialized (
+    select forget_in_audit($2::text, $1::text, array(select id from next), $3::bigint, $4::int) as records
+), old as materialized (
+    select id from next where (select records from forgotten) < $4::int
 ), uses as (
     delete from key_uses where key_id = any (array(select id from old))
 ), proofs as (
@@ -121,7 +130,7 @@ with old as materialized (
 ), gone as (
     delete from api_keys where id = any (array(select id from old)) returning 1
 )
-select count(*) from gone
+select greatest((select count(*) from gone), records) from forgotten
 
 -- name: erase_days
 -- Delete the daily usage of a tenant.
@@ -154,6 +163,18 @@ select count(*) from gone
 -- Delete the webhooks of a tenant.
 {delete from webhooks by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit
     $4::int for update}
+
+-- name: erase_submissions
+-- Delete submissions of a tenant, once no audit record about them has words. The entries of accepted ones are the catalog's.
+with next as materialized (
+    select id from catalog_submissions where tenant_id = $1::text limit $4::int for update
+), forgotten as materialized (
+    select forget_in_audit($2::text, $1::text, array(select id from next), $3::bigint, $4::int) as records
+), gone as (
+    delete from catalog_submissions where id = any (array(select id from next where (select records from forgotten) < $4::int))
+    returning 1
+)
+select greatest((select count(*) from gone), records) from forgotten
 
 -- name: erase_bookings
 -- Delete the bookings of a tenant that ended without ever having had money.

@@ -6,9 +6,9 @@ with page as materialized (
     select * from bookings where (created_ms, id) < ($1, $2) /* conditions */
     order by created_ms desc, id desc limit $3
 )
-select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status, sponsors.name as sponsor_name
-from page join campaigns on campaigns.id = page.campaign_id
-left join sponsors on sponsors.tenant_id = page.tenant_id
+select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
+    (select name from sponsors where sponsors.tenant_id = page.tenant_id) as sponsor_name
+from page cross join lateral (select name, status from campaigns where id = page.campaign_id offset 0) as campaigns
 order by page.created_ms desc, page.id desc
 
 -- name: tenants_of
@@ -75,7 +75,7 @@ union all select 'rejected' as status, (select count(*) from (select from campai
 union all select 'paused' as status, (select count(*) from (select from campaigns where status = 'paused' limit $1) as read) as number
 
 -- name: other_counts
--- The bookings in trouble, the requests for refunds and the sponsors, each counted no further than $1.
+-- The bookings in trouble, the requests for refunds, the sponsors and the submissions that wait, each counted no further than $1.
 select (
     select count(*) from (
         select from bookings where disputed
@@ -86,7 +86,8 @@ select (
     select count(*) from (
         select from bookings where refund_requested_ms is not null and status = 'paid' limit $1
     ) as counted
-) as requested, (select count(*) from (select from sponsors limit $1) as counted) as sponsors
+) as requested, (select count(*) from (select from sponsors limit $1) as counted) as sponsors,
+    (select count(*) from (select from catalog_submissions where status = 'pending' limit $1) as counted) as submissions
 
 -- name: refundable
 -- The paid bookings of an account that are not disputed and whose weeks are not over.

@@ -14,29 +14,25 @@ with touched as materialized (
 ), page as materialized (
     select id from touched where (created_ms, id) > ($1, $2) order by created_ms, id limit $3
 )
-select bookings.*, campaigns.name as campaign_name
-from page join bookings using (id) join campaigns on campaigns.id = bookings.campaign_id
+select bookings.*, (select name from campaigns where campaigns.id = bookings.campaign_id) as campaign_name
+from page cross join lateral (select * from bookings where id = page.id offset 0) as bookings
 order by bookings.created_ms, bookings.id
 
--- name: days_run
--- The days that those bookings bought from day $4 to the end of day $5, and how many bookings; reads at most $6 of them.
-select count(*) as bookings, coalesce(sum(days), 0)::bigint as days
-from (
-    select greatest(
-        0, least((week_start_ms + weeks * 604800000::bigint) / 86400000, $5 + 1)
-            - greatest(week_start_ms / 86400000, created_ms / 86400000, $4)
-    ) as days
-    from (
-        select week_start_ms, weeks, created_ms from bookings
-        where tenant_id = $1 and paid_ms is not null and week_start_ms < $2 and week_start_ms >= $3
-        union all
-        select longer.week_start_ms, longer.weeks, longer.created_ms from generate_series(1, 51) as before cross join lateral (
-            select week_start_ms, weeks, created_ms from bookings where tenant_id = $1 and paid_ms is not null
-                and week_start_ms = $3 - before * 604800000::bigint and weeks > before offset 0
-        ) as longer
-    ) as touched
-    limit $6
-) as runs
+-- name: runs
+-- Those bookings of account $1 that begin before $2 and have weeks from the week $3 on, at most $4 of them, with the first and the
+-- last day that they bought.
+with touched as materialized (
+    select * from bookings where tenant_id = $1 and paid_ms is not null and week_start_ms < $2 and week_start_ms >= $3
+    union all
+    select longer.* from generate_series(1, 51) as before cross join lateral (
+        select * from bookings where tenant_id = $1 and paid_ms is not null
+            and week_start_ms = $3 - before * 604800000::bigint and weeks > before offset 0
+    ) as longer
+    order by created_ms, id limit $4
+)
+select id, campaign_id, (select name from campaigns where campaigns.id = campaign_id), slot_id, slot_name,
+    greatest(week_start_ms, created_ms) / 86400000, (week_start_ms + weeks * 604800000::bigint) / 86400000 - 1
+from touched
 
 -- name: days_delivered
 -- Impressions and clicks of bookings by day, within days.

@@ -149,6 +149,10 @@ with old as materialized (
 )
 select count(*) from gone
 
+-- name: submissions
+-- Delete submissions that were decided long ago. The entries of accepted ones are in the catalog.
+{delete from catalog_submissions by id where decided_ms < $1 order by decided_ms limit $2 for update skip locked}
+
 -- name: deletions
 -- Forget deletions of accounts that were requested and not confirmed.
 {delete from account_deletions by tenant_id where due_ms is null and sent_ms < $1 order by sent_ms limit $2 for update

@@ -1,5 +1,6 @@
 -- Reads of the sponsorship area. Pages are newest first, strictly before a place. Delivery counts are read by
--- statements of their own, because on a distributed database they lie on other servers.
+-- statements of their own, because on a distributed database they lie on other servers. Names are looked up for each row of a
+-- page: for a join, the planner reads the campaigns and the sponsors as a whole if there are few enough.
 
 -- name: sponsor
 -- The profile of an account.
@@ -12,22 +13,22 @@ where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
 
 -- name: campaigns
 -- A page of all campaigns.
-select campaigns.*, sponsors.name as sponsor_name
-from campaigns left join sponsors using (tenant_id)
+select campaigns.*, (select name from sponsors where sponsors.tenant_id = campaigns.tenant_id) as sponsor_name
+from campaigns
 where (campaigns.created_ms, campaigns.id) < ($1, $2)
 order by campaigns.created_ms desc, campaigns.id desc limit $3
 
 -- name: campaigns_oldest
 -- A page of all campaigns, oldest first, strictly after a place.
-select campaigns.*, sponsors.name as sponsor_name
-from campaigns left join sponsors using (tenant_id)
+select campaigns.*, (select name from sponsors where sponsors.tenant_id = campaigns.tenant_id) as sponsor_name
+from campaigns
 where (campaigns.created_ms, campaigns.id) > ($1, $2)
 order by campaigns.created_ms, campaigns.id limit $3
 
 -- name: campaigns_in
 -- A page of all campaigns in one state. Campaigns whose edit waits for review count as pending, too.
-select campaigns.*, sponsors.name as sponsor_name
-from campaigns left join sponsors using (tenant_id)
+select campaigns.*, (select name from sponsors where sponsors.tenant_id = campaigns.tenant_id) as sponsor_name
+from campaigns
 where (campaigns.status = $4
     or ($4 = 'pending' and campaigns.status in ('approved', 'paused') and campaigns.pending is not null))
     and (campaigns.created_ms, campaigns.id) < ($1, $2)
@@ -35,8 +36,8 @@ order by campaigns.created_ms desc, campaigns.id desc limit $3
 
 -- name: campaigns_in_oldest
 -- A page of all campaigns in one state, oldest first: the review queue.
-select campaigns.*, sponsors.name as sponsor_name
-from campaigns left join sponsors using (tenant_id)
+select campaigns.*, (select name from sponsors where sponsors.tenant_id = campaigns.tenant_id) as sponsor_name
+from campaigns
 where (campaigns.status = $4
     or ($4 = 'pending' and campaigns.status in ('approved', 'paused') and campaigns.pending is not null))
     and (campaigns.created_ms, campaigns.id) > ($1, $2)
@@ -44,8 +45,8 @@ order by campaigns.created_ms, campaigns.id limit $3
 
 -- name: campaigns_of
 -- A page of one account's campaigns.
-select campaigns.*, sponsors.name as sponsor_name
-from campaigns left join sponsors using (tenant_id)
+select campaigns.*, (select name from sponsors where sponsors.tenant_id = campaigns.tenant_id) as sponsor_name
+from campaigns
 where campaigns.tenant_id = $4 and (campaigns.created_ms, campaigns.id) < ($1, $2)
 order by campaigns.created_ms desc, campaigns.id desc limit $3
 
@@ -61,9 +62,8 @@ with page as materialized (
     select * from bookings where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
 )
 select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
-    sponsors.name as sponsor_name
-from page join campaigns on campaigns.id = page.campaign_id
-left join sponsors on sponsors.tenant_id = page.tenant_id
+    (select name from sponsors where sponsors.tenant_id = page.tenant_id) as sponsor_name
+from page cross join lateral (select name, status from campaigns where id = page.campaign_id offset 0) as campaigns
 order by page.created_ms desc, page.id desc
 
 -- name: bookings_of
@@ -73,9 +73,8 @@ with page as materialized (
     order by created_ms desc, id desc limit $3
 )
 select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
-    sponsors.name as sponsor_name
-from page join campaigns on campaigns.id = page.campaign_id
-left join sponsors on sponsors.tenant_id = page.tenant_id
+    (select name from sponsors where sponsors.tenant_id = page.tenant_id) as sponsor_name
+from page cross join lateral (select name, status from campaigns where id = page.campaign_id offset 0) as campaigns
 order by page.created_ms desc, page.id desc
 
 -- name: present_bookings_of
@@ -92,9 +91,8 @@ with page as materialized (
     order by week_start_ms, created_ms, id limit $3
 )
 select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
-    sponsors.name as sponsor_name
-from page join campaigns on campaigns.id = page.campaign_id
-left join sponsors on sponsors.tenant_id = page.tenant_id
+    (select name from sponsors where sponsors.tenant_id = page.tenant_id) as sponsor_name
+from page cross join lateral (select name, status from campaigns where id = page.campaign_id offset 0) as campaigns
 order by page.week_start_ms, page.created_ms, page.id
 
 -- name: past_bookings_of
@@ -105,9 +103,8 @@ with page as materialized (
     order by week_start_ms desc, created_ms desc, id desc limit $3
 )
 select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
-    sponsors.name as sponsor_name
-from page join campaigns on campaigns.id = page.campaign_id
-left join sponsors on sponsors.tenant_id = page.tenant_id
+    (select name from sponsors where sponsors.tenant_id = page.tenant_id) as sponsor_name
+from page cross join lateral (select name, status from campaigns where id = page.campaign_id offset 0) as campaigns
 order by page.week_start_ms desc, page.created_ms desc, page.id desc
 
 -- name: newest_of

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from actors.bookings.actor import BookingLedger
-from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
+from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
 from actors.bookings.records import (
     Booking,
     BookingStatus,
@@ -17,6 +17,7 @@ from actors.bookings.records import (
     CampaignStatus,
     Content,
     Mode,
+    PaymentState,
     Side,
     Slot,
     Sponsor,
@@ -42,7 +43,7 @@ SWEEP, RETRY = 5.0, 60.0
 class Processor:
     """A payment processor that follows its script: True, False or an error; True after the last step."""
 
-    script: list[bool | Exception] = field(default_factory=list)
+    script: list[RefundAttempt | bool | Exception] = field(default_factory=list)
     refunds: list[str] = field(default_factory=list)
 
     async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
@@ -51,13 +52,13 @@ class Processor:
     async def invoice_url(self, booking: Booking) -> str | None:
         raise AssertionError("the cashier looks up no invoice")
 
-    async def refund(self, booking: Booking) -> bool:
+    async def refund(self, booking: Booking) -> RefundAttempt:
         await trio.lowlevel.checkpoint()
         self.refunds.append(booking.id)
         step = self.script.pop(0) if self.script else True
         if isinstance(step, Exception):
             raise step
-        return step
+        return step if isinstance(step, RefundAttempt) else RefundAttempt(step)
 
 
 def _booking(name: str, status: BookingStatus, **fields: object) -> Booking:
@@ -144,6 +145,17 @@ async def test_a_due_refund_is_made_once() -> None:
     assert (booking.status, booking.refunded_cents) == (BookingStatus.REFUNDED, 1_000)
     assert processor.refunds == ["b1"]
     assert memory.slot_weeks == {}
+
+
+@pytest.mark.parametrize("failed", [False, True])
+async def test_an_answer_is_recorded_under_the_refund_that_it_names(failed: bool) -> None:
+    attempt = RefundAttempt(not failed, "re_1", 1_000)
+    memory = _memory(_paid_back())
+    async with _sweeping(memory, Processor([PaymentsRefused("It failed", attempt) if failed else attempt])):
+        await trio.sleep(RETRY)
+    state = PaymentState.REFUND_FAILED if failed else PaymentState.REFUNDED
+    [report] = memory.payment_reports.values()
+    assert (report.id, report.payment_id, report.state, report.refunded_cents) == ("re_1", "pay_b1", state, 1_000)
 
 
 async def test_a_wake_makes_a_refund_at_once() -> None:

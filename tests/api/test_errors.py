@@ -18,7 +18,7 @@ STATUSES = {
     405: {"method_not_allowed"},
     409: {"already_upgraded", "idempotency_conflict", "invalid_state", "slot_unavailable"}
     | {"campaign_not_bookable", "profile_required"}
-    | {"key_limit", "passkey_limit", "hold_limit", "campaign_limit", "webhook_limit"},
+    | {"key_limit", "passkey_limit", "hold_limit", "campaign_limit", "webhook_limit", "submission_limit"},
     410: {"cursor_expired"},
     412: {"precondition_failed"},
     413: {"payload_too_large"},

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
+from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
 from actors.bookings.records import Booking
 from actors.values import Scope
 from tests.api.sponsors import API, NEXT_WEEK, Person, add_slot, sponsor
@@ -99,8 +99,8 @@ class Stripe:
         self.emails.append(email)
         return Checkout("https://pay.example.com/1", booking.hold_ms, "cs_1")
 
-    async def refund(self, booking: Booking) -> bool:
-        return True
+    async def refund(self, booking: Booking) -> RefundAttempt:
+        return RefundAttempt(done=True)
 
     async def invoice_url(self, booking: Booking) -> str | None:
         if self.fails is not None:

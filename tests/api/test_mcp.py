@@ -5,17 +5,20 @@ import re
 
 import jsonschema_rs
 import pytest
+import trio
 
 from actors.shared.credentials import ENTROPY_BYTES, Kind, new_key
-from actors.values import Tier
+from actors.values import Overloaded, Tier
 from service.api.mcp.endpoint import SERVER
-from service.api.mcp.tools import definitions, tools_of
+from service.api.mcp.tools import THIRD_PARTY, definitions, tools_of
 from service.api.operations import OPERATIONS
+from service.api.operations.catalog import MAX_RELATED
 from tests.api.agents import TOOLS, call, message, refused, send, stateless, url
 from tests.api.callers import CALLERS, Headers, cookie
 from tests.api.conformity import BASE_URL
 from tests.api.world import World, away, broken, fails_once, open_world
 from tests.architecture import ROOT
+from tests.fakes import Script
 
 GENEROUS = {"KEYLESS__PER_MINUTE": 10_000, "KEYS__UNKNOWN_PER_MINUTE": 10_000, "PAGES__PER_MINUTE": 10_000}
 
@@ -55,7 +58,9 @@ async def test_the_list_of_tools_says_what_each_is_for(world: World) -> None:
     tools = {tool["name"]: tool for tool in response.json["result"]["tools"]}
     assert tools.keys() == TOOLS.keys()
     for tool in tools.values():
-        assert tool["annotations"] == {"readOnlyHint": True, "openWorldHint": False}
+        own = tool["name"] == "get_usage"
+        assert tool["annotations"] == {"readOnlyHint": True, "openWorldHint": not own}
+        assert (THIRD_PARTY in tool["description"]) is not own, "entries are written by others"
         assert tool["description"].startswith(tool["title"])
     assert len(response.body) < 20_000
 
@@ -64,13 +69,40 @@ async def test_the_list_of_tools_says_what_each_is_for(world: World) -> None:
 async def test_a_tool_answers_what_its_operation_answers(world: World, tool: str) -> None:
     key = world.key(tier=Tier.CLAIMED, email="ann@example.com")
     result = await call(world, tool, TOOLS[tool][1], key)
+    structured = result["structuredContent"]
+    assert json.loads(result["content"][0]["text"]) == structured
+    [schema] = [each.outputSchema for each in definitions(tools_of(OPERATIONS), BASE_URL) if each.name == tool]
+    jsonschema_rs.validator_for(schema).validate(structured)
+    if (added := tools_of(OPERATIONS)[tool].tool_list) is not None:
+        assert added.name in schema["required"]
+        del structured[added.name]
     direct = (await world.client.get(url(tool), key)).json
     if tool != "get_usage":
         assert world.tenant_of(key).month_used == 2, "each counts"
     assert result["isError"] is False
-    assert result["structuredContent"] | {"requestsUsed": 0} == direct | {"requestsUsed": 0}
-    [schema] = [each.outputSchema for each in definitions(tools_of(OPERATIONS), BASE_URL) if each.name == tool]
-    jsonschema_rs.validator_for(schema).validate(result["structuredContent"])
+    assert result.get("_meta", {}).get("thirdPartyContent", False) is (tool != "get_usage")
+    assert structured | {"requestsUsed": 0} == direct | {"requestsUsed": 0}
+
+
+@pytest.mark.parametrize(
+    ("tool", "slug", "name"), [("get_use_case", "case-04", "title"), ("get_bot", "bot-00", "name")]
+)
+async def test_a_tool_that_gets_an_entry_names_related_ones(world: World, tool: str, slug: str, name: str) -> None:
+    related = (await call(world, tool, {"slug": slug}))["structuredContent"]["related"]
+    assert 0 < len({each["slug"] for each in related} - {slug}) == len(related) <= MAX_RELATED
+    for each in related:
+        entry = (await call(world, tool, {"slug": each["slug"]}))["structuredContent"]
+        assert each == {"slug": entry["slug"], "title": entry[name]}
+
+
+@pytest.mark.parametrize("error", [Overloaded(), trio.TooSlowError()])
+async def test_an_entry_is_there_without_related_ones_while_too_many_searches_wait(
+    world: World, error: Exception
+) -> None:
+    world.searching.before = Script([error] * 2)
+    told = (await call(world, "get_use_case", {"slug": "case-04"}))["structuredContent"]
+    assert (told["slug"], told["related"]) == ("case-04", [])
+    assert (await world.client.get("/usecases/case-04")).status == 200
 
 
 async def test_every_caller_is_refused_as_by_the_operation() -> None:
@@ -258,4 +290,5 @@ async def test_a_stateless_call_says_who_answers(world: World) -> None:
     result = response.json["result"]
     assert result["structuredContent"]["slug"] == "bot-00"
     assert result["resultType"] == "complete"
-    assert result["_meta"] == {"io.modelcontextprotocol/serverInfo": SERVER.model_dump()}
+    own = {"io.modelcontextprotocol/serverInfo": SERVER.model_dump()}
+    assert result["_meta"] == own | {"thirdPartyContent": True}

@@ -194,7 +194,7 @@ async def test_the_size_of_batches_is_a_histogram_by_actor(world: World) -> None
 
 async def test_actors_and_the_pool_are_seen(world: World) -> None:
     families = await _scraped(world)
-    names = {"keys", "directory", "quota", "bookings", "events", "windows", "mail"}
+    names = {"keys", "directory", "quota", "bookings", "events", "windows", "mail", "catalog_editor", "submissions"}
     names |= {"session_reader", "sessions", "devices", "passkeys", "accounts", "webhook_keeper", "webhooks"}
     names |= {"catalog_editor"}
     for name in ("catalog_mailbox_depth", "catalog_actor_accepting"):

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import BookingStatus
+from actors.bookings.reports import Run, ranked
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.times import WEEK_MS
+from service.api.operations.reports import GROUPS, _table
+from service.schemas.internal import FiguresQuery
 from service.schemas.reports import MAX_ROWS
 from tests.api.sponsors import API, NEXT_WEEK, THIS_WEEK, Person, sponsor
 from tests.api.world import NOON_MS, World, away
@@ -177,6 +180,20 @@ async def test_a_long_report_is_a_file_and_not_json(
     lines = (await person.get(f"{REPORT}?format=csv")).body.split(b"\r\n")
     assert len(lines) == 1 + 3 * (MAX_ROWS // 3 + 1) + 1
     assert len(set(lines)) == len(lines), "no page overlaps with another"
+
+
+def test_a_table_of_figures_has_one_page_of_its_rows() -> None:
+    runs = [Run(f"bok_{n:03}", f"cmp_{n % 50}", f"Ad {n % 50}", "slot-1", f"Slot {n}", n, n, n, 1) for n in range(450)]
+    for by, page, shown in (
+        ("booking", 1, (450, 1, 100, "bok_449", 449)),
+        ("booking", 99, (450, 5, 50, "bok_049", 49)),
+        ("campaign", 1, (50, 1, 50, "bok_449", sum(range(49, 450, 50)))),
+        ("slot", 2, (1, 1, 1, "bok_449", sum(range(450)))),
+    ):
+        table = _table(ranked(runs, GROUPS[by]), FiguresQuery(page=page, rows=100))
+        first = table.items[0]
+        assert (table.total, table.page, len(table.items), first.bookingId, first.impressions) == shown
+    assert _table([], FiguresQuery(page=2)).page == 1
 
 
 # The rate card.

@@ -43,7 +43,12 @@ def test_these_are_open_to_the_session_of_a_suspended_account() -> None:
     assert {operation.name for operation in OPERATIONS if operation.while_suspended} == ALLOWED
 
 
-async def test_every_key_of_a_suspended_account_is_refused_on_every_operation(world: World) -> None:
+async def test_every_key_of_a_suspended_account_is_refused_on_every_operation() -> None:
+    async with open_world(TIERS__CLAIMED__PER_MINUTE=4 * len(CONTRACT)) as world:
+        await _refuses_every_key(world)
+
+
+async def _refuses_every_key(world: World) -> None:
     admin, person = administrator(world), sponsor(world)
     keys = [person.key, *(world.key_of(EMAIL, scopes) for scopes in (None, (Scope.SPONSOR_READ,), tuple(Scope)))]
     assert (await suspend(world, admin)).words == "200"

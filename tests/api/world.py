@@ -55,6 +55,7 @@ from tests.doubles.quota import MemoryQuota
 from tests.doubles.retention import MemoryRetention
 from tests.doubles.sessions import MemorySessions
 from tests.doubles.sites import MemorySites
+from tests.doubles.submissions import MemorySubmissions
 from tests.doubles.tables import Memory
 from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
@@ -361,6 +362,7 @@ async def open_world(
         devices=MemoryDevices(memory),
         outbox=MemoryOutbox(memory),
         catalog=catalog_store,
+        submissions=MemorySubmissions(memory, catalog_memory),
         sponsorship=sponsorship_store,
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),

@@ -68,6 +68,10 @@ LOOKS = (
     Look("settings", "/dashboard/settings"),
     Look("key", "/dashboard/keys/{id}", "/dashboard/keys/KEY", ("account",)),
     Look("account-delete", "/account/delete"),
+    Look("submissions", "/submissions", who=("account",)),
+    Look("submission-new", "/submissions/new"),
+    Look("submission-new-bot", "/submissions/new", "/submissions/new?kind=bots", ("account",)),
+    Look("submission-edit", "/submissions/new", "/submissions/new?kind=usecases&slug=USECASE", ("account",)),
     Look("sponsor", "/sponsor"),
     Look("sponsor-profile", "/sponsor/profile"),
     Look("sponsor-inventory", "/sponsor/inventory"),
@@ -91,6 +95,7 @@ LOOKS = (
     Look("sponsor-report", "/sponsor/bookings/{id}/report", "/sponsor/bookings/PAID/report", ("account",)),
     Look("admin", "/admin"),
     Look("admin-reviews", "/admin/reviews"),
+    Look("admin-submissions", "/admin/submissions"),
     Look("admin-bookings", "/admin/bookings"),
     Look("admin-bookings-refused", "/admin/bookings", "/admin/bookings?week=0001-01-01&status=live", status=400),
     Look("admin-usecases", "/admin/usecases"),
@@ -166,6 +171,7 @@ def placeholders(node: Service, people: Mapping[str, Person]) -> dict[str, str]:
     webhook = hooked.json()["webhook"]["id"]
     tested = node.http.post(f"/api/v1/sponsors/webhooks/{webhook}/test", headers={"authorization": f"Bearer {key}"})
     assert tested.status_code == 200, tested.text
+    proposes(node, key)
     return in_their_states(node, people["sponsor"], people["administrator"]) | {
         "WEBHOOK": webhook,
         "KEY": people["account"].context.request.get(f"{node.url}/api/v1/account/keys").json()["items"][0]["id"],
@@ -203,6 +209,36 @@ def in_their_states(node: Service, person: Person, admin: Person) -> dict[str, s
     until(lambda: sponsor.booking(ended)["status"] == "refunded", what="the refund of a week")
     person.comes(sponsor.email, "/sponsor")
     return {"REJECTED": rejected, "ASKED": asked, "ENDED": ended, "EDITED": good}
+
+
+def proposes(node: Service, key: str) -> None:
+    """Submissions that wait: a new entry, an edit, and one that is outdated; and one that was accepted."""
+    headers, path = {"authorization": f"Bearer {key}"}, "/api/v1/catalog/submissions"
+    admin = {"authorization": f"Bearer {node.command('issue-key', '--email', ADMIN, '--admin').strip()}"}
+
+    def send(to: str, body: Any, by: Mapping[str, str]) -> Any:
+        answer = node.http.post(to, json=body, headers=by)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["submission"]
+
+    cases, bots = (node.get(f"/api/v1/{kind}?limit=2").json()["data"] for kind in ("usecases", "bots"))
+    new = {"slug": "parcel-tracker", "name": "Parcel tracker", "category": "Logistics", "who": "Clerk of a small shop"}
+    new |= {"handle": "@sample-clerk", "job": "Follows parcels, and writes to customers whose parcel is late."}
+    send(path, {"kind": "bots", "entry": new | {"templateUrl": "https://bots.example.com/parcels"}}, headers)
+    send(
+        path,
+        {"kind": "usecases", "slug": cases[0]["slug"], "entry": cases[0] | {"roi": "Three hours a week."}},
+        headers,
+    )
+    both = [
+        {"kind": "bots", "slug": bots[0]["slug"], "entry": bots[0] | {"name": name}} for name in ("Old", "Newer name")
+    ]
+    send(path, both[0], headers)
+    accepted = send(path, both[1], headers)
+    waiting = node.http.get("/api/v1/admin/catalog/submissions?status=pending", headers=admin).json()["items"]
+    [seen] = [each["version"] for each in waiting if each["id"] == accepted["id"]]
+    review = {"decision": "accept", "note": "Thank you.", "seen": seen}
+    send(f"/api/v1/admin/catalog/submissions/{accepted['id']}/review", review, admin)
 
 
 def _link(node: Service, page: str) -> str:

@@ -43,6 +43,10 @@ def compact(entry: dict[str, str]) -> str:
     return json.dumps(entry, separators=(",", ":")).replace("{", "{{").replace("}", "}}")
 
 
+SORTER = compact(BOT | {"slug": "sorter"})
+EDIT = compact(BOT | {"slug": "bot-01"})
+"""An entry for the catalog, and an edit of one."""
+
 STORY = (
     # A command, where its ids are in the response, the name of the first id in later commands, and words for people.
     ("usecases", "data.slug", "case", "case-04  Zebra counting"),
@@ -123,6 +127,17 @@ STORY = (
     ("admin decline-refund {booking} --note No", "booking.id", "", "Declined     No\n"),
     ("admin refund {booking}", "booking.id", "", "Status       refunding\n"),
     (f"admin reject {{campaign}} --note No --seen {READ}", "campaign.id", "", "Note      No\n"),
+    (f"submit bots --entry {SORTER}", "submission.id", "first", "Status      pending\n"),
+    (f"submit bots --entry {EDIT} --slug bot-01", "submission.id", "second", "Edit        yes\n"),
+    ("submissions", "items.id", "", "bots  sorter  pending  2026-11-18\n"),
+    (
+        "admin submissions --status pending --order oldest",
+        "items.id",
+        "",
+        "no    pending  no        sponsor@example.com\n",
+    ),
+    ("admin decline {first} --seen {firstseen} --note No", "submission.id", "", "Note        No\n"),
+    ("admin accept {second} --seen {secondseen}", "submission.id", "", "Status      accepted\n"),
     ("admin revenue", "items.month", "", "1  USD 120.00  USD 120.00  USD 0.00\n"),
     ("admin sites", "items.site", "", "events.count_sites is off.\n"),
     (f"admin put-usecase made-here {compact(USECASE)}", "useCase.slug", "", "Outcome  Much\n"),
@@ -256,6 +271,9 @@ async def _goes_on(desk: Desk, name: str, names: dict[str, str]) -> None:
     if name == "PAID":
         row = desk.world.memory.bookings[names["booking"]]
         await ledger.record_payment("evt_1", row.id, "pay_1", row.amount_cents, row.currency)
+    elif name in ("first", "second"):
+        submission = desk.world.memory.submissions[names[name]]
+        names[f"{name}seen"] = submission.version(submission.base)
     elif name == "GONE":
         desk.world.endpoints.status = 410
         await desk.world.settled()
@@ -350,6 +368,6 @@ def test_ids_are_found_wherever_a_response_has_them() -> None:
     assert ids_of({"placements": [{"bookingId": "bkg_1", "sponsorName": "A"}]}) == ["bkg_1"]
     assert ids_of({"from": 1, "items": [{"site": "example.com", "clicks": 1}]}) == ["example.com"]
     assert ids_of({"from": "2026-11-01", "items": [{"bookingId": "bkg_1"}], "slots": [{"slot": "A"}]}) == ["bkg_1"]
-    assert ids_of({"data": [], "others": [{"slug": "a", "id": "b"}]}) == ["a"]
+    assert ids_of({"data": [], "others": [{"slug": "a", "id": "b"}]}) == ["b"]
     for nothing in ({}, {"ok": True}, {"id": None}, {"items": ["a", 1]}, {"id": {"a": 1}}, {"id": True}):
         assert ids_of(nothing) == []

@@ -24,6 +24,7 @@ VALUES: dict[object, str] = {
     account_commands.seconds: "1h",
     admin_commands.seen_content: json.dumps(dict.fromkeys(admin_commands.SEEN, "text")),
     account_commands.end_ms: "2027-01-31",
+    catalog_commands.entry_json: "{}",
     admin_commands.usecase_of: json.dumps(USECASE),
     admin_commands.bot_of: json.dumps(BOT),
     command.count: "2",

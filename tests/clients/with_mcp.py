@@ -71,10 +71,12 @@ async def reads(client: Client) -> int:
     found = await called(client, "search_use_cases", {"q": "invoice", "limit": 3})
     case = await called(client, "get_use_case", {"slug": found["data"][0]["slug"]})
     assert case["title"] == found["data"][0]["title"]
+    assert (await called(client, "get_use_case", {"slug": case["related"][0]["slug"]}))["related"]
     first = await called(client, "search_bots", {"limit": 2})
     second = await called(client, "search_bots", {"limit": 2, "cursor": first["nextCursor"]})
     assert first["data"] != second["data"]
-    assert await called(client, "get_bot", {"slug": first["data"][0]["slug"]}) == first["data"][0]
+    bot = await called(client, "get_bot", {"slug": first["data"][0]["slug"]})
+    assert {key: value for key, value in bot.items() if key != "related"} == first["data"][0]
     assert await called(client, "list_categories")
     assert (await refused(client, "get_bot", {"slug": "no-such-bot"}))["error"] == "not_found"
     assert (await refused(client, "search_bots", {"limit": 1_000}))["error"] == "invalid_request"
@@ -82,7 +84,7 @@ async def reads(client: Client) -> int:
     assert await error_of(client.call_tool("no_such_tool")) == WRONG_PARAMETERS
     assert await error_of(client.list_prompts()) == NO_METHOD
     # All but the call of no tool, and that with an argument of no tool.
-    return 8
+    return 9
 
 
 async def without_a_key(client: Client) -> None:

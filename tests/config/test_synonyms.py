@@ -1,6 +1,8 @@
 """The file of synonyms: its groups, and what is said of a file that cannot be used."""
 
 import re
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,10 @@ import pytest
 from service.config.loading import load
 from service.config.synonyms import MAX_BYTES, MAX_GROUPS, synonyms_in
 from service.config.user_errors import ConfigError
+from service.seed.catalog_file import parse
 from service.seed.samples import FILE
+from service.snapshots.search_index import stemmer, texts_of
+from service.snapshots.search_text import Reader
 
 
 def test_a_line_is_a_group(tmp_path: Path) -> None:
@@ -18,9 +23,21 @@ def test_a_line_is_a_group(tmp_path: Path) -> None:
     assert synonyms_in("") == ()
 
 
-def test_the_samples_have_synonyms_each_in_one_group() -> None:
-    words = [word for group in synonyms_in(str(FILE.with_name("synonyms.txt"))) for word in group]
-    assert len(words) == len(set(words)) > 100
+def test_the_groups_of_the_samples_share_no_stem_and_each_has_one_that_an_entry_has() -> None:
+    analyzer = stemmer()
+    reader = Reader(lambda word: "".join(analyzer.analyze(word)))
+    with FILE.open("rb") as stream:
+        entries = [texts_of(entry.document) for each in parse(stream).entries.values() for entry in each]
+    words = [set(" ".join(reader.words_of(" ".join((e.title, *e.about, *e.rest)))).split()) for e in entries]
+    groups = [
+        [tuple(reader.words_of(text).order.split()) for text in group]
+        for group in synonyms_in(str(FILE.with_name("synonyms.txt")))
+    ]
+    counts = Counter(chain.from_iterable(groups))
+    assert () not in counts
+    assert [stems for stems, count in counts.items() if count > 1] == []
+    assert [group for group in groups if not any(found.issuperset(way) for way in group for found in words)] == []
+    assert len(counts) > 100
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from actors.catalog.submission_rules import SubmissionRules
 from actors.times import WEEK_MS
 from actors.values import Refused
 from tests.api.asgi import Response
@@ -11,6 +12,7 @@ from tests.api.devices import decided, polled, started
 from tests.api.passkeys import Owner
 from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, add_slot, administrator, sponsor, uuid
 from tests.api.world import World
+from tests.contract import CONTRACT
 
 CLAIM, ANN = "/api/v1/auth/claim", "ann@example.com"
 
@@ -88,6 +90,13 @@ async def _webhook_limit(world: World) -> Response:
     return await person.post(f"{API}/webhooks", body | {"url": "https://tools.example.com/more"})
 
 
+async def _submission_limit(world: World) -> Response:
+    person, proposed = sponsor(world), CONTRACT["submitEntry"].body
+    for _ in range(SubmissionRules().pending):
+        assert (await person.post("/api/v1/catalog/submissions", proposed)).status == 200
+    return await person.post("/api/v1/catalog/submissions", proposed)
+
+
 async def _idempotency_conflict(world: World) -> Response:
     person, campaign = await _ready(world)
     await _book(person, campaign, idempotencyKey=uuid(7))
@@ -147,4 +156,5 @@ CAUSES: dict[str, Callable[[World], Awaitable[Response]]] = {
     "hold_limit": _hold_limit,
     "idempotency_conflict": _idempotency_conflict,
     "webhook_limit": _webhook_limit,
+    "submission_limit": _submission_limit,
 }

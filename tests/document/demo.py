@@ -180,6 +180,7 @@ async def _administrator(world: World, boss: Person, person: Person) -> None:
     await boss.post(f"{ADMIN}/bookings/{second}/refund", {"reason": "Booked by mistake."})
     await boss.delete(f"{ADMIN}/slots/home-top")
     await _editor(world, boss)
+    await _submissions(world, person, boss)
     accounts = "/api/v1/admin/accounts"
     await boss.get(f"{accounts}?limit=1&query={SPONSOR}")
     await boss.get(f"{accounts}?limit=1&query={SPONSOR}&format=csv")
@@ -200,6 +201,20 @@ async def _editor(world: World, boss: Person) -> None:
         await boss.put(path, shown.json | {"who": "A bookkeeper"}, if_match=shown.header("etag") or "")
         await boss.get(path)
         await boss.delete(path)
+
+
+async def _submissions(world: World, person: Person, boss: Person) -> None:
+    """An edit of an entry that is proposed and accepted."""
+    shown = (await _ask(world, "/api/v1/bots/meeting-minutes")).json
+    edit = {"kind": "bots", "slug": shown["slug"], "entry": shown | {"who": "A secretary"}}
+    made = (await person.post("/api/v1/catalog/submissions", edit)).json["submission"]
+    await person.get("/api/v1/catalog/submissions?limit=1")
+    await person.get(f"/api/v1/catalog/submissions/{made['id']}")
+    path = "/api/v1/admin/catalog/submissions"
+    [item] = (await boss.get(f"{path}?status=pending&order=oldest&limit=1")).json["items"]
+    await boss.post(
+        f"{path}/{made['id']}/review", {"decision": "accept", "note": "Thank you.", "seen": item["version"]}
+    )
 
 
 async def _person(world: World) -> None:

@@ -65,6 +65,7 @@ async def invalid_requests(world: World) -> None:
 
 
 CHANGED: dict[str, Any] = {"createCampaign": {"cta": "Look"}, "createWebhook": {"events": ["booking.cancelled"]}}
+CHANGED["submitEntry"] = {"entry": CONTRACT["submitEntry"].body["entry"] | {"name": "Other"}}
 """Other bodies under the same key, where the same one returns the first response."""
 
 

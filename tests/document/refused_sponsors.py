@@ -7,14 +7,16 @@ from actors.clock import SECOND_MS
 from actors.times import WEEK_MS
 from tests.api.sponsors import ADMIN, API, CAMPAIGN, NEXT_WEEK, PROFILE, add_slot, administrator, sponsor, uuid
 from tests.api.world import World
+from tests.contract import CONTRACT
 from tests.document.recorder import Story
 from tests.document.refused_people import cause
 from tests.payments.bank import LIVE
 from tests.payments.events import PAID, dumped, event, session, signature
 
+SUBMISSIONS = "/api/v1/catalog/submissions"
 CODES = (
     *("slot_unavailable", "campaign_not_bookable", "profile_required", "hold_limit", "idempotency_conflict"),
-    "webhook_limit",
+    *("webhook_limit", "submission_limit"),
 )
 """Codes with a request of their own in `causes`."""
 
@@ -93,6 +95,19 @@ async def webhooks(world: World) -> None:
     await person.post(f"{path}/deliveries/{sent['id']}/resend")
 
 
+async def submissions(world: World) -> None:
+    """An entry that exists, one that does not, and a review that is repeated."""
+    person, boss = sponsor(world), administrator(world)
+    proposed = CONTRACT["submitEntry"].body
+    await person.post(SUBMISSIONS, proposed | {"entry": proposed["entry"] | {"slug": "bot-00"}})
+    await person.post(SUBMISSIONS, proposed | {"slug": "sorter"})
+    await person.post(SUBMISSIONS, proposed)
+    path = f"/api/v1/admin/catalog/submissions/{next(iter(world.memory.submissions))}/review"
+    version = next(iter(world.memory.submissions.values())).version(None)
+    for _ in range(2):
+        await boss.post(path, {"decision": "accept", "seen": version})
+
+
 async def administration(world: World) -> None:
     boss = administrator(world)
     slot = {"id": "home-top", "name": "Home, top", "side": "left", "weekPriceCents": 12_000}
@@ -116,6 +131,7 @@ STORIES = (
     Story(bookings),
     Story(holds),
     Story(webhooks),
+    Story(submissions),
     Story(administration),
     Story(payment, LIVE),
 )

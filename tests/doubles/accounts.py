@@ -126,6 +126,7 @@ class MemoryAccounts(MemoryStore):
             self._erase_idempotency_keys,
             self._erase_webhook_deliveries,
             self._erase_webhooks,
+            self._erase_submissions,
             self._erase_bookings,
             self._erase_campaigns,
             self._blank_bookings,
@@ -158,6 +159,7 @@ class MemoryAccounts(MemoryStore):
         own = {row.id for row in tables.keys.values() if row.tenant_id == tenant_id}
         own |= {row.id for row in tables.campaigns.values() if row.tenant_id == tenant_id}
         own |= {row.id for row in tables.sponsors.values() if row.tenant_id == tenant_id}
+        own |= {row.id for row in tables.submissions.values() if row.tenant_id == tenant_id}
         changed = 0
         for at, row in enumerate(tables.audits):
             told = email in (row.actor_email, row.target_id) or (row.target_id in own and row.changes != "{}")
@@ -214,6 +216,13 @@ class MemoryAccounts(MemoryStore):
     def _erase_webhooks(self, deletion: Deletion, limit: int) -> int:
         gone = [row.id for row in self._memory.webhooks.values() if row.tenant_id == deletion.tenant_id][:limit]
         drop_webhooks(self._memory, gone)
+        return len(gone)
+
+    def _erase_submissions(self, deletion: Deletion, limit: int) -> int:
+        rows = self._memory.submissions
+        gone = [row.id for row in rows.values() if row.tenant_id == deletion.tenant_id][:limit]
+        for submission_id in gone:
+            del rows[submission_id]
         return len(gone)
 
     def _erase_bookings(self, deletion: Deletion, limit: int) -> int:

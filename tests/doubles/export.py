@@ -95,6 +95,7 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
             others |= {row.id for row in tables.campaigns.values() if row.tenant_id == tenant_id}
             others |= {row.id for row in tables.sponsors.values() if row.tenant_id == tenant_id}
             others |= {row.id for row in tables.webhooks.values() if row.tenant_id == tenant_id}
+            submissions = {row.id: row for row in tables.submissions.values() if row.tenant_id == tenant_id}
             for record in tables.audits:
                 place, shown = _made(record), {**asdict(record), "changes": json.loads(record.changes)}
                 if record.actor_email == email:
@@ -105,6 +106,8 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
                     yield f"2 {keys[record.target_id]} {place}", shown
                 elif record.target_id in bookings:
                     yield f"3 {record.target_id} {place}", shown
+                elif record.target_id in submissions:
+                    yield f"4 {_made(submissions[record.target_id])} {place}", shown
         case _:
             yield from _sponsorship(tables, tenant_id, bookings, table)
 
@@ -118,6 +121,8 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
             sent = tables.webhook_deliveries.values()
             mine = (row for row in sent if tables.webhooks[row.webhook_id].tenant_id == tenant_id)
             yield from ((f"{row.webhook_id} {row.seq:019}", asdict(row)) for row in mine)
+        case "catalog_submissions":
+            yield from ((_made(row), asdict(row)) for row in tables.submissions.values() if row.tenant_id == tenant_id)
         case "sponsors":
             yield from _each("id", (row for row in tables.sponsors.values() if row.tenant_id == tenant_id))
         case "campaigns":

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from actors.bookings.records import Booking, BookingLine, BookingStatus, BookingView, DayDelivered
-from actors.bookings.reports import MAX_ENDED, BookingDelivered, Days, SlotReach, reach_of
+from actors.bookings.reports import MAX_ENDED, BookingDelivered, DayCounted, Days, Run, SlotReach, reach_of
 from actors.bookings.store import Before
 from actors.times import day_of
 from service.api.operations.admin_exports import moment
@@ -27,9 +27,21 @@ def deliveries(
     ]
 
 
-def days_run(memory: Memory, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
-    runs = [range(day_of(row.period_start_ms), day_of(row.week_end_ms)) for row in _touched(memory, tenant_id, days)]
-    return min(most, len(runs)), sum(day in days and day <= today for run in runs[:most] for day in run)
+def runs(memory: Memory, tenant_id: str, days: Days, most: int) -> Sequence[Run]:
+    rows = sorted(_touched(memory, tenant_id, days), key=lambda row: (row.created_ms, row.id))[:most]
+    return [
+        Run(
+            *(row.id, row.campaign_id, memory.campaigns[row.campaign_id].name, row.slot_id, row.slot_name),
+            first=day_of(row.period_start_ms),
+            last=day_of(row.week_end_ms) - 1,
+        )
+        for row in rows
+    ]
+
+
+def counted(memory: Memory, booking_ids: Sequence[str], days: Days) -> Sequence[DayCounted]:
+    rows = sorted(memory.delivery_days.items())
+    return [DayCounted(*place, *sums) for place, sums in rows if place[0] in booking_ids and place[1] in days]
 
 
 def _touched(memory: Memory, tenant_id: str, days: Days) -> list[Booking]:

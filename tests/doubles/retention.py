@@ -172,6 +172,11 @@ def _webhook_deliveries(tables: Memory, before_ms: int, limit: int) -> int:
     return _dropped(tables.webhook_deliveries, oldest(old, before_ms, limit))
 
 
+def _submissions(tables: Memory, before_ms: int, limit: int) -> int:
+    decided = ((row.decided_ms, row.id) for row in tables.submissions.values() if row.decided_ms is not None)
+    return _dropped(tables.submissions, oldest(decided, before_ms, limit))
+
+
 def _deletions(tables: Memory, before_ms: int, limit: int) -> int:
     waiting = ((row.sent_ms, row.tenant_id) for row in tables.account_deletions.values() if row.due_ms is None)
     return _dropped(tables.account_deletions, oldest(waiting, before_ms, limit))
@@ -220,6 +225,7 @@ PRUNING: dict[Rows, Callable[[Memory, int, int], int]] = {
     Rows.KEY_USAGE_DAYS: _key_usage_days,
     Rows.AUDIT: _audit,
     Rows.WEBHOOK_DELIVERIES: _webhook_deliveries,
+    Rows.SUBMISSIONS: _submissions,
     Rows.DELETIONS: _deletions,
     Rows.RETIRED_ENTRIES: _retired_entries,
     Rows.JOURNAL: _journal,

@@ -21,7 +21,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, Days, SlotReach
+from actors.bookings.reports import BookingDelivered, DayCounted, Days, Run, SlotReach
 from actors.bookings.store import (
     APPROVALS,
     REJECTIONS,
@@ -165,9 +165,13 @@ class MemorySponsorship(MemoryStore):
         await self._memory.before()
         return reports.deliveries(self._memory, tenant_id, days, after, limit)
 
-    async def days_run(self, tenant_id: str, days: Days, today: int, most: int) -> tuple[int, int]:
+    async def runs(self, tenant_id: str, days: Days, most: int) -> Sequence[Run]:
         await self._memory.before()
-        return reports.days_run(self._memory, tenant_id, days, today, most)
+        return reports.runs(self._memory, tenant_id, days, most)
+
+    async def counted(self, booking_ids: Sequence[str], days: Days) -> Sequence[DayCounted]:
+        await self._memory.before()
+        return reports.counted(self._memory, booking_ids, days)
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
         await self._memory.before()
@@ -348,6 +352,7 @@ class MemorySponsorship(MemoryStore):
             sum(map(in_trouble, bookings)),
             sum(map(is_requested, bookings)),
             len(tables.sponsors),
+            sum(row.waits for row in tables.submissions.values()),
         )
 
     async def refundable(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[Booking]:

@@ -15,6 +15,7 @@ from actors.accounts.messages import Deletion, MailChoices
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind, Retired
+from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
@@ -132,8 +133,10 @@ class Memory:
     webhooks: dict[str, Webhook] = field(default_factory=dict)
     webhook_deliveries: dict[str, Delivery] = field(default_factory=dict)
     webhook_seq: int = 0
+    submissions: dict[str, Submission] = field(default_factory=dict)
     catalog: CatalogTables = field(default_factory=CatalogTables)
     digest_mailed_ms: int = 0
+    submissions_mailed_ms: int = 0
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)
     listeners: list[Callable[[str], None]] = field(default_factory=list)

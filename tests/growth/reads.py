@@ -74,6 +74,7 @@ class Names:
             "keys": f"key_{owner}",
             "accounts": f"ten_{owner}",
             "slots": "slot-1",
+            "submissions": f"sub_{owner}",
             "outbox": "let_4",
         }[name]
         return None if value is None else re.sub(r"\{\w+\}", value, path)

@@ -168,5 +168,11 @@ from (select 1 as n union all select 2 union all select 3 union all select gener
 insert into webhook_deliveries (id, webhook_id, event_id, subject_id, type, body, created_ms, status, done_ms, attempts)
 select 'dlv_' || id || '_' || n, webhooks.id, 'evt_' || n, 'bok_' || n, 'booking.paid', '{}', now_ms - n, 'delivered', now_ms, 1
 from webhooks cross join lateral generate_series(1, case when id in ('whk_1', 'whk_2', 'whk_3') then greatest(60, :bookings / 100) else 2 end) as n, clock;
+
+-- What accounts proposed for the catalog. The newest 40 wait for review.
+insert into catalog_submissions (id, tenant_id, kind, slug, name, entry, created_ms, status, decided_ms)
+select 'sub_' || n, 'ten_' || n, 'bots', 'bot-' || n, 'Bot ' || n, '{"id": "bot-' || n || '"}', now_ms - n,
+    case when n <= 40 then 'pending' else 'declined' end, case when n > 40 then now_ms end
+from generate_series(2, :accounts / 5) as n, clock;
 update sponsorship_revision set revision = revision + 1;
 drop table clock, sales;

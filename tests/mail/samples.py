@@ -25,6 +25,7 @@ NOTE = "The headline promises a result that the page does not show. Say what the
 DISPUTE = {"booking": "bkg_4Xw8", "slot": "Left column", "campaign": "Autumn launch", "payment": "pi_3Qb"}
 MONEY = {"amount_cents": "24900", "currency": "usd", "disputed_cents": "5000", "lost_cents": "5000", "decide": ""}
 ENDS = {"target": "key_1", "label": "cs_user_1B2c"}
+SUBMITTED = {"name": "Receipt sorter", "kind": "bots", "slug": "receipt-sorter", "edit": "", "note": ""}
 CAMPAIGN = {"campaign": "Autumn launch", "campaign_id": "cmp_7Yd"}
 
 FACTS: Mapping[str, dict[str, str]] = {
@@ -51,6 +52,9 @@ FACTS: Mapping[str, dict[str, str]] = {
     },
     "campaign_approved": CAMPAIGN | {"edit": ""},
     "campaign_rejected": CAMPAIGN | {"edit": "", "note": NOTE},
+    "submission_accepted": SUBMITTED,
+    "submission_declined": SUBMITTED | {"note": "The source does not mention the result."},
+    "submissions_wait": {},
     "booking_reserved": BOOKED | {"hold_ms": str(BASE_MS + 30 * MINUTE_MS)},
     "booking_receipt": BOOKED,
     "week_begins": BOOKED | {"shown": "yes"},
@@ -77,6 +81,7 @@ VARIANTS: Mapping[str, tuple[str, dict[str, str]]] = {
     "claim_code_long": ("claim_code" + LONG, FACTS["claim_code"]),
     "campaign_approved_edit": ("campaign_approved", CAMPAIGN | {"edit": "yes"}),
     "campaign_rejected_edit": ("campaign_rejected", CAMPAIGN | {"edit": "yes", "note": NOTE}),
+    "submission_accepted_edit": ("submission_accepted", SUBMITTED | {"edit": "yes", "note": "Thank you."}),
     "booking_receipt_test": ("booking_receipt", BOOKED | {"mode": "test"}),
     "week_begins_pending": ("week_begins", BOOKED | {"shown": "pending"}),
     "week_begins_paused": ("week_begins", BOOKED | {"shown": "paused"}),

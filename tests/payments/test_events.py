@@ -26,15 +26,19 @@ TOLD = {
     "a session without our reference": (paid(client_reference_id=None), PAYMENT),
     "a charge that was paid back": (
         event("charge.refunded", charge()),
-        RefundUpdated("evt_1", "bok_1", "pi_1"),
+        RefundUpdated("evt_1", "bok_1", "pi_1", at_ms=MADE_MS),
     ),
     "a refund that succeeded": (
         event("refund.updated", refund()),
-        RefundUpdated("re_1.succeeded", "bok_1", "pi_1", cents=125_000, currency="usd"),
+        RefundUpdated(
+            "re_1.succeeded", "bok_1", "pi_1", cents=125_000, currency="usd", refund_id="re_1", at_ms=MADE_MS
+        ),
     ),
     "the same by its older name": (
         event("charge.refund.updated", refund()),
-        RefundUpdated("re_1.succeeded", "bok_1", "pi_1", cents=125_000, currency="usd"),
+        RefundUpdated(
+            "re_1.succeeded", "bok_1", "pi_1", cents=125_000, currency="usd", refund_id="re_1", at_ms=MADE_MS
+        ),
     ),
     "a refund that failed": (
         event("refund.failed", refund(status="failed", failure_reason="lost_or_stolen_card")),
@@ -45,12 +49,21 @@ TOLD = {
             "failed at the processor: lost_or_stolen_card",
             cents=125_000,
             currency="usd",
+            refund_id="re_1",
+            at_ms=MADE_MS,
         ),
     ),
     "the same, told as an update": (
         event("refund.updated", refund(status="failed"), "evt_2"),
         RefundUpdated(
-            "re_1.failed", "bok_1", "pi_1", "failed at the processor: no reason given", cents=125_000, currency="usd"
+            "re_1.failed",
+            "bok_1",
+            "pi_1",
+            "failed at the processor: no reason given",
+            cents=125_000,
+            currency="usd",
+            refund_id="re_1",
+            at_ms=MADE_MS,
         ),
     ),
     "a refund that was cancelled": (
@@ -62,11 +75,13 @@ TOLD = {
             "canceled at the processor: no reason given",
             cents=125_000,
             currency="usd",
+            refund_id="re_1",
+            at_ms=MADE_MS,
         ),
     ),
     "a charge that was refunded in part": (
         event("charge.refunded", charge(refunded=False, amount_refunded=100)),
-        RefundUpdated("evt_1", "bok_1", "pi_1", total_cents=100, currency="usd"),
+        RefundUpdated("evt_1", "bok_1", "pi_1", total_cents=100, currency="usd", at_ms=MADE_MS),
     ),
     "a dispute": (disputed(), DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.DISPUTED, 125_000, "usd", MADE_MS)),
     "a dispute that is reviewed": (

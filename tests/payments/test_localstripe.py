@@ -77,7 +77,7 @@ def refunds(url: str, payment_id: str) -> Any:
 
 async def refund(url: str, payment_id: str, key: str = SECRET) -> bool:
     payments = StripePayments(key, LINKS, seconds=10.0, hold_ms=HOLD_MS, url=url)
-    return await payments.refund(replace(booking(mode=Mode.LIVE), payment_id=payment_id))
+    return (await payments.refund(replace(booking(mode=Mode.LIVE), payment_id=payment_id))).done
 
 
 async def test_a_payment_is_paid_back(localstripe: str) -> None:

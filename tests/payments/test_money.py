@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import trio
 
-from actors.bookings.payments import Checkout
+from actors.bookings.payments import Checkout, RefundAttempt
 from actors.bookings.records import Booking
 from actors.clock import DAY_MS, SECOND_MS
 from tests.api.asgi import Response
@@ -37,7 +37,7 @@ class Counter:
         await trio.lowlevel.checkpoint()
         return None
 
-    async def refund(self, booking: Booking) -> bool:
+    async def refund(self, booking: Booking) -> RefundAttempt:
         raise AssertionError("nothing here is refunded")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from actors.bookings.payments import Checkout
+from actors.bookings.payments import Checkout, RefundAttempt
 from actors.bookings.records import Booking, BookingStatus, BookingView, Mode
 from actors.clock import MINUTE_MS, SECOND_MS
 from service.api.deadlines import PAGE_SECONDS
@@ -386,7 +386,7 @@ class SlowProcessor:
     async def invoice_url(self, booking: Booking) -> str | None:
         raise AssertionError("nobody asked for it")
 
-    async def refund(self, made: Booking) -> bool:
+    async def refund(self, made: Booking) -> RefundAttempt:
         raise AssertionError("nobody asked for it")
 
 
@@ -428,7 +428,7 @@ async def test_test_payments_lead_to_our_page_and_end_with_the_hold(bank: Bank) 
     assert opened.expires_ms == made.hold_ms
     path = opened.url.removeprefix("https://catalog.test")
     assert (await bank.world.client.get(path)).status == 200
-    assert await payments.refund(made) is True
+    assert await payments.refund(made) == RefundAttempt(done=True)
 
 
 async def test_a_booking_of_the_api_is_paid_on_its_page(bank: Bank) -> None:

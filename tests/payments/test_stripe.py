@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trio
 
-from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
+from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
 from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS
 from service.config.loading import load
@@ -46,7 +46,7 @@ async def checkout(stripe: Processor, made: Booking = MADE, **options: Any) -> C
 
 
 async def refund(stripe: Processor, made: Booking = PAID) -> bool:
-    return await payments(stripe).refund(made)
+    return (await payments(stripe).refund(made)).done
 
 
 # Checkout.
@@ -359,10 +359,11 @@ async def test_a_refund_that_fails_is_refused_and_made_anew_when_it_is_ordered_a
     stripe: Processor, status: str
 ) -> None:
     stripe.refund_status = status
-    with pytest.raises(PaymentsRefused, match=status):
+    with pytest.raises(PaymentsRefused, match=status) as refused:
         await refund(stripe)
+    assert refused.value.attempt == RefundAttempt(False, "re_1", 125_000)
     stripe.refund_status = "succeeded"
-    assert await refund(stripe) is True
+    assert await payments(stripe).refund(PAID) == RefundAttempt(True, "re_2", 125_000)
     assert stripe.payments["pi_1"].refunded == 125_000
     assert len(stripe.refunds) == 2
 

@@ -43,6 +43,7 @@ A_YEAR = RetentionRules(
     audit_days=200,
     sessions_days=30,
     payment_reports_days=100,
+    submissions_days=100,
 )
 """Lives that a year shows, which takes nine periods before the two that are compared."""
 
@@ -79,6 +80,7 @@ GROWN = {
     "key usage days": {"key_usage_days"},
     "audit": {"audit"},
     "webhook deliveries": {"webhook_deliveries"},
+    "submissions": {"catalog_submissions"},
     "mails": {"marks", "outbox"},
 }
 """The tables that grow without a pruning."""

@@ -16,6 +16,9 @@ from actors.accounts.state import AccountRules
 from actors.accounts.sweeper import EraserLimits
 from actors.bookings.records import BookingView, Content, PaymentState, Side, Slot
 from actors.bookings.transitions import CampaignMove
+from actors.catalog.messages import EntryId
+from actors.catalog.messages import Kind as EntryKind
+from actors.catalog.submissions import SubmissionSaved, SubmissionStatus
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.devices.actor import StartedLogin
 from actors.events.messages import OTHER, Event, Kind
@@ -43,6 +46,7 @@ from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.nodes import PostgresNodes
 from storage.postgres.sites import PostgresSites
+from storage.postgres.submissions import PostgresSubmissions
 from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
 from tests.api.world import NODE, SECRETS, Postbox
@@ -50,6 +54,7 @@ from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.doubles.mail import MemoryOutbox
 from tests.doubles.nodes import MemoryNodes
 from tests.doubles.sites import MemorySites
+from tests.doubles.submissions import MemorySubmissions
 from tests.doubles.tables import Memory
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
 from tests.stores.conftest import stores_in_memory, stores_over
@@ -69,6 +74,7 @@ RULES = RetentionRules(
     webhook_deliveries_days=7,
     retired_entries_days=7,
     payment_reports_days=7,
+    submissions_days=7,
 )
 """Lives that fit into one period, so that two periods show what stays."""
 
@@ -104,9 +110,11 @@ def stores_in(below: Memory | Database) -> Stores:
     shared = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "below"}
     if isinstance(below, Memory):
         shared |= {"outbox": MemoryOutbox(below), "catalog": MemoryCatalog(below)}
+        shared |= {"submissions": MemorySubmissions(below)}
         shared |= {"sites": MemorySites(below), "nodes": MemoryNodes(below)}
         return Stores(database=MemoryDatabase(trio.lowlevel.checkpoint), announcements=Unheard(), **shared)
     shared |= {"outbox": PostgresOutbox(below), "catalog": PostgresCatalog(below)}
+    shared |= {"submissions": PostgresSubmissions(below)}
     shared |= {"sites": PostgresSites(below), "nodes": PostgresNodes(below)}
     return Stores(database=below, announcements=Unheard(), **shared)
 
@@ -116,6 +124,7 @@ async def sizes(below: Memory | Database) -> Mapping[str, int]:
     if isinstance(below, Memory):
         names = {
             "site_days": "event_site_counts",
+            "submissions": "catalog_submissions",
             "keys": "api_keys",
             "audits": "audit",
             "outbox": "marks",
@@ -188,6 +197,7 @@ class Year:
     async def pass_day(self) -> None:
         await self.node.partitions._round()
         await self._keys()
+        await self._review()
         await self._people()
         await self._bookings()
         if self.day % 5 == 3:
@@ -310,11 +320,32 @@ class Year:
         await self._listen(email)
         await self.node.services.ledger.save_profile(self._tenants[email], "Leaver", "https://example.com", agent)
         await self.node.services.ledger.create_campaign(self._tenants[email], "Idea", CONTENT, agent)
+        await self._propose(email)
         self.clock.at_ms += MINUTE_MS
         await accounts.start_deletion(email)
         gone = await accounts.confirm_deletion(email, await self.code_to(email), agent)
         assert isinstance(gone, Scheduled)
         await accounts.start_deletion(PEOPLE[self.day % 4])
+
+    async def _propose(self, email: str) -> str:
+        """Propose a bot template for the catalog. Returns the id of the submission."""
+        agent, submissions = Agent("session", "ses_of_author", email), self.node.services.submissions
+        entry = '{"slug":"sorter","name":"Sorter","addedAt":0}'
+        made = await submissions.propose(
+            self._tenants[email], EntryId(EntryKind.BOTS, "sorter"), "Sorter", entry, agent
+        )
+        assert isinstance(made, SubmissionSaved), made
+        return made.submission.id
+
+    async def _review(self) -> None:
+        """Somebody proposes an entry each day, which is declined."""
+        submission_id = await self._propose(PEOPLE[self.day % 4])
+        [view] = await self.stores.submissions.for_review(SubmissionStatus.PENDING, None, 1)
+        seen = view.submission.version(view.current)
+        declined = await self.node.services.submissions.review(
+            submission_id, OPERATOR, accept=False, note="No.", seen=seen
+        )
+        assert isinstance(declined, SubmissionSaved), declined
 
     async def _housekeeping(self) -> None:
         lease = await self.stores.outbox.lease(100, self.clock.at_ms, self.clock.at_ms + 1)

@@ -21,7 +21,7 @@ from actors.bookings.messages import (
     Reserve,
     SettleDispute,
 )
-from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
+from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable, RefundAttempt
 from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus, PaymentReport
 from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
 from actors.bookings.store import Decide, SoldPlacement
@@ -233,11 +233,11 @@ class RefundUnderFreshKeys(LinkedPayments):
 class LostAnswerTakenForDone(CountedSweeper):
     """A refund whose answer was lost counts as made."""
 
-    async def _refund(self, booking: Booking) -> bool:
+    async def _refund(self, booking: Booking) -> RefundAttempt:
         try:
             return await super()._refund(booking)
         except PaymentsUnavailable:
-            return True
+            return RefundAttempt(done=True)
 
 
 @BUGS.part("sweeper")
@@ -246,10 +246,28 @@ class LostAnswerTakenForDeclined(CountedSweeper):
 
     async def _pay_back(self, booking: Booking) -> None:
         try:
-            if await self._refund(booking):
+            if (await self._refund(booking)).done:
                 await self._ledger.settle_refund(booking.id, None)
         except (PaymentsRefused, PaymentsUnavailable) as error:
             await self._ledger.settle_refund(booking.id, str(error))
+
+
+@BUGS.function(settlement, "_another_is_made")
+def failure_taken_for_that_of_a_later_refund(*_: Any) -> bool:
+    """The failure of a refund takes back a later one, which was made."""
+    return False
+
+
+@BUGS.function(settlement, "_is_news")
+def success_after_a_failure_counts(*_: Any) -> bool:
+    """A refund that has failed counts as made if that is reported late."""
+    return True
+
+
+@BUGS.around(settlement, "_told_so_far")
+def total_from_before_a_failure_counts(right: Any, unit: UnitOfWork, booking: Booking, message: Any) -> Any:
+    """A total that is reported late counts a refund that has failed since."""
+    return right(unit, booking, replace(message, at_ms=None))
 
 
 @BUGS.function(settlement, "record_payment")

@@ -163,6 +163,7 @@ class Link(Memory):
     sponsorship_revision = _shared("sponsorship_revision")
     webhook_seq = _shared("webhook_seq")
     digest_mailed_ms = _shared("digest_mailed_ms")
+    submissions_mailed_ms = _shared("submissions_mailed_ms")
 
     async def transact(self, batch_id: BatchId, work: Callable[[], D]) -> D:
         late, watched = self.node.world.late, self.node.world.watched(batch_id, work)
@@ -232,8 +233,8 @@ def plain_reads(*names: str) -> Callable[[C], C]:
 
 
 def _plain(read: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    async def plain(*arguments: Any) -> Any:
-        return await plainly(read(*arguments))
+    async def plain(*arguments: Any, **named: Any) -> Any:
+        return await plainly(read(*arguments, **named))
 
     return plain
 

@@ -28,6 +28,7 @@ from tests.simulation.rules import (
     RULES,
     SECRET,
     SESSIONS,
+    SUBMISSIONS,
     SWEEP_SECONDS,
     SWEEPER,
 )
@@ -72,6 +73,7 @@ def node_limits(event_rules: EventRules, sites: SiteRules) -> Limits:
         per_minute=PER_MINUTE,
         mail=MAIL,
         bookings=BOOKINGS,
+        submissions=SUBMISSIONS,
         sweeper=SWEEPER,
         events=EVENT_LIMITS,
         event_rules=event_rules,

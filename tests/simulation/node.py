@@ -62,6 +62,7 @@ from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, 
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import BLOCKS, DRAIN_SECONDS, NETWORKS, SITES
 from tests.simulation.sponsorship import CountedSweeper, Sponsorship
+from tests.simulation.submissions import LinkedSubmissions, SubmissionSide
 from tests.simulation.workers import WorkerEvents
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Parts:
     catalog_store: type[LinkedCatalog] = LinkedCatalog
     devices: type[RegisteredDevices] = RegisteredDevices
     device_store: type[LinkedDevices] = LinkedDevices
+    submission_store: type[LinkedSubmissions] = LinkedSubmissions
 
     @property
     def classes(self) -> Classes:
@@ -132,6 +134,7 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         sessions=parts.session_store(link),
         devices=parts.device_store(link),
         outbox=parts.outbox(link),
+        submissions=parts.submission_store(link),
         catalog=parts.catalog_store(link),
         sponsorship=parts.sponsorship(link),
         ledger=parts.ledger_store(link),
@@ -249,6 +252,7 @@ class Node:
         self.intake = Intake(self, parts.handlers)
         self.mailroom = Mailroom(self)
         self.identity = Identity(self)
+        self.submission_side = SubmissionSide(self)
         self.desk = Desk(self)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 

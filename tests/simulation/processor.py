@@ -1,7 +1,7 @@
 """The payment processor of the simulated world: pages, payments, refunds and their events.
 
 It keeps its own books, which the oracle compares with the ledger. Like real processors it promises one refund per key,
-and events at least once and in any order, except that those of one payment's refunds come one after another.
+until that has failed, and events at least once and in any order.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
+from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
 from actors.bookings.records import Booking, PaymentState
 from actors.clock import SECOND_MS
 from tests.simulation.history import Nothing, Unknown
@@ -40,7 +40,8 @@ class PaymentSucceeded:
 
 @dataclass(frozen=True, slots=True)
 class RefundUpdated:
-    """The outcome of a refund: its amount, or what was refunded so far if that is a part, or neither if it is all."""
+    """The outcome of a refund: its amount, or what was refunded so far if that is a part, or neither if it is all. `at_ms` is
+    the whole second of the event."""
 
     event_id: str
     booking_id: str
@@ -48,6 +49,8 @@ class RefundUpdated:
     declined: str | None = None
     cents: int | None = None
     total_cents: int | None = None
+    refund_id: str | None = None
+    at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +145,9 @@ class Processor:
         self._random = world.faults.stream("processor")
         self._of_disputes = world.faults.stream("disputes")
         self._all_answered = trio.Event()
-        self._made: set[str] = set()
-        self._pending: set[str] = set()
+        self._made: dict[str, RefundAttempt] = {}
+        self._pending: dict[str, RefundAttempt] = {}
+        self._refunds = 0
         self._events = 0
 
     # Requests of nodes.
@@ -161,17 +165,17 @@ class Processor:
         """A node sends someone to this session, which can be paid from now on."""
         self.pages[booking_id].opened.append(session_id)
 
-    def refund(self, key: str, payment_id: str, cents: int | None, known_lost_cents: int = 0) -> bool:
-        """Refund a part of a payment, or the rest of it, once per key. Returns True when done, False while undecided. The
-        node that asks knows of `known_lost_cents`."""
+    def refund(self, key: str, payment_id: str, cents: int | None, known_lost_cents: int = 0) -> RefundAttempt:
+        """Refund a part of a payment, or the rest of it, once per key. A refund that was declined later can be tried again.
+        The node that asks knows of `known_lost_cents`."""
         payment = self.payments[payment_id]
         if payment.failed or payment.frozen:
             self._decline(payment)
             raise PaymentsRefused("simulated: it came back before, or it is disputed")
-        if key in self._pending:
-            return False
-        if key in self._made or not payment.left_cents:
-            return True
+        if key in self._pending or key in self._made:
+            return self._pending.get(key) or self._made[key]
+        if not payment.left_cents:
+            return RefundAttempt(done=True)
         cents = payment.left_cents if cents is None else cents
         if cents > payment.left_cents:
             raise MoreThanLeft
@@ -180,47 +184,49 @@ class Processor:
         if self._faults.strikes("refund_declined"):
             self._decline(payment)
             raise PaymentsRefused("simulated: no money to pay it back from")
+        self._refunds += 1
+        refund_id = f"rf_{self._refunds}"
         if self._faults.strikes("refund_pending"):
             payment.busy, payment.pending_cents = True, cents
-            self._pending.add(key)
-            self._start(self._decide, key, payment, cents)
-            return False
-        self._pay_back(key, payment, cents)
-        return True
+            attempt = self._pending[key] = RefundAttempt(False, refund_id, cents)
+            self._start(self._decide, key, payment, cents, refund_id)
+            return attempt
+        return self._pay_back(key, payment, cents, refund_id)
 
     def has(self, key: str) -> bool:
         """Whether a refund was made or is undecided under a key."""
         return key in self._pending or key in self._made
 
-    async def _decide(self, key: str, payment: Payment, cents: int) -> None:
+    async def _decide(self, key: str, payment: Payment, cents: int, refund_id: str) -> None:
         await trio.sleep(self._random.uniform(0.1, 2.0))
         payment.pending_cents = 0
-        self._pending.discard(key)
+        del self._pending[key]
         if self._faults.strikes("refund_declined_later"):
             self._decline(payment)
-            await self._send(self._refunded(payment, "simulated: declined later", cents))
+            await self._send(self._refunded(payment, "simulated: declined later", cents, refund_id))
             payment.busy = False
         else:
-            self._pay_back(key, payment, cents)
+            self._pay_back(key, payment, cents, refund_id)
 
-    def _pay_back(self, key: str, payment: Payment, cents: int) -> None:
+    def _pay_back(self, key: str, payment: Payment, cents: int, refund_id: str) -> RefundAttempt:
         payment.busy = True
         payment.back.append(cents)
-        self._made.add(key)
-        self._start(self._report_refund, payment, cents, self._faults.strikes("refund_failed"))
+        attempt = self._made[key] = RefundAttempt(True, refund_id, cents)
+        self._start(self._report_refund, payment, refund_id, cents, self._faults.strikes("refund_failed"))
+        return attempt
 
-    async def _report_refund(self, payment: Payment, cents: int, fails: bool) -> None:
-        """Report a refund, and what was refunded in all. If it `fails`, the bank sends the money back some time later."""
-        events = self._refunded(payment, cents=cents), self._refunded_so_far(payment)
-        for event in self._random.sample(events, 2):
-            await self._send(event)
+    async def _report_refund(self, payment: Payment, refund_id: str, cents: int, fails: bool) -> None:
+        """Report a refund, and what was refunded in all. If it `fails`, the bank sends the money back some time later. All
+        events are under way at once, so any can come first."""
+        for event in self._refunded(payment, None, cents, refund_id), self._refunded_so_far(payment):
+            self._start(self._send, event)
         if not fails:
             return
         await trio.sleep(self._random.uniform(0.1, 1.0))
         payment.back.remove(cents)
         payment.failed = True
         self._decline(payment)
-        await self._send(self._refunded(payment, "simulated: account closed", cents))
+        await self._send(self._refunded(payment, "simulated: account closed", cents, refund_id))
 
     def _decline(self, payment: Payment) -> None:
         booking_id = payment.event.booking_id
@@ -264,13 +270,14 @@ class Processor:
         payment.back.append(payment.hand_cents)
         await self._send(self._refunded_so_far(payment))
 
-    def _refunded(self, payment: Payment, declined: str | None = None, cents: int | None = None) -> RefundUpdated:
-        event = payment.event
-        return RefundUpdated(self._event("re"), event.booking_id, event.payment_id, declined, cents)
+    def _refunded(self, payment: Payment, declined: str | None, cents: int, refund_id: str) -> RefundUpdated:
+        event = RefundUpdated(self._event("re"), payment.event.booking_id, payment.event.payment_id, declined, cents)
+        return replace(event, refund_id=refund_id, at_ms=self._second_ms())
 
     def _refunded_so_far(self, payment: Payment) -> RefundUpdated:
         total = sum(payment.back) if payment.left_cents else None
-        return RefundUpdated(self._event("re"), payment.event.booking_id, payment.event.payment_id, total_cents=total)
+        event = RefundUpdated(self._event("re"), payment.event.booking_id, payment.event.payment_id, total_cents=total)
+        return replace(event, at_ms=self._second_ms())
 
     async def _dispute(self, payment: Payment) -> None:
         """Dispute a payment that we have not begun to refund, at times before it was reported; then decide, at times twice.
@@ -310,7 +317,7 @@ class Processor:
         self._tell(payment, dispute_id)
 
     def _tell(self, payment: Payment, dispute_id: str) -> None:
-        dispute, at_ms = payment.disputes[dispute_id], self._now_ms() // SECOND_MS * SECOND_MS
+        dispute, at_ms = payment.disputes[dispute_id], self._second_ms()
         self._start(
             self._send,
             DisputeUpdated(
@@ -389,6 +396,9 @@ class Processor:
     def _now_ms(self) -> int:
         return self._world.base_ms + int(trio.current_time() * SECOND_MS)
 
+    def _second_ms(self) -> int:
+        return self._now_ms() // SECOND_MS * SECOND_MS
+
     def _start(self, work: Callable[..., Awaitable[object]], *arguments: object) -> None:
         self._world.start_soon(work, *arguments)
 
@@ -406,7 +416,7 @@ class LinkedPayments:
             raise PaymentsUnavailable("simulated: no answer")
         return self.processor.page(booking)
 
-    async def refund(self, booking: Booking) -> bool:
+    async def refund(self, booking: Booking) -> RefundAttempt:
         await self._travel()
         if self._faults.strikes("refund_unavailable"):
             raise PaymentsUnavailable("simulated: no connection")
@@ -417,7 +427,7 @@ class LinkedPayments:
         await self._travel()
         return done
 
-    def _refund(self, booking: Booking, payment_id: str) -> bool:
+    def _refund(self, booking: Booking, payment_id: str) -> RefundAttempt:
         """Refund what was ordered or, if less is left because a part was refunded by hand, the rest."""
         try:
             cents = self.cents_of(booking)
@@ -425,7 +435,7 @@ class LinkedPayments:
                 # A part that was refunded by hand may not be reported yet.
                 cents = min(cents, self.processor.payments[payment_id].left_cents - booking.lost_cents)
                 if cents <= 0:
-                    return True
+                    return RefundAttempt(done=True)
             return self.processor.refund(self.key_of(booking), payment_id, cents, booking.lost_cents)
         except MoreThanLeft:
             return self._refund(replace(booking, refund_cents=None), payment_id)

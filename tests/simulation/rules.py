@@ -6,6 +6,7 @@ from enum import StrEnum
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
+from actors.catalog.submission_rules import SubmissionRules
 from actors.clock import SECOND_MS
 from actors.devices.state import DeviceRules
 from actors.events.sites import SiteRules
@@ -29,6 +30,7 @@ class Scene(StrEnum):
     PEOPLE = "people"
     CATALOG = "catalog"
     WHOLE = "whole"
+    SUBMISSIONS = "submissions"
 
 
 LIMITS = ActorLimits(mailbox=12, batch=6, answer_seconds=4.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3)
@@ -80,6 +82,7 @@ BOOKINGS = BookingRules(
     settle_ms=1_900,
     digest_ms=2_000,
 )
+SUBMISSIONS = SubmissionRules(pending=3, mail_every_ms=2_000)
 SWEEPER = SweeperLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
 PAGE_MS = 1_500
 """How long after its hold the processor's page of a booking still accepts money."""

@@ -28,6 +28,8 @@ from tests.simulation import (
     renewal_bugs,
     rotators,
     stage,
+    submission_bugs,
+    submissions,
     watches,
     websites,
     worker_bugs,
@@ -35,6 +37,7 @@ from tests.simulation import (
 from tests.simulation.clients import Client
 from tests.simulation.node import Node
 from tests.simulation.oracle import shelf, sights, sometimes
+from tests.simulation.oracle import submissions as submitted
 from tests.simulation.oracle.case import Case
 from tests.simulation.planting import Bug
 from tests.simulation.rules import REST_SECONDS, Scene
@@ -134,6 +137,17 @@ PEOPLE = Area(
 )
 """Sign-ins, browser sessions and device logins."""
 
+SUBMISSIONS = Area(
+    oracle.judge_submissions,
+    submitted.sights,
+    submitted.SOMETIMES,
+    submission_bugs.BUGS,
+    opens=submissions.open_submissions,
+    side=attrgetter("submission_side"),
+    watches={"submissions": watches.submitting, "catalog_editor": watches.submitting},
+)
+"""Submissions to the catalog, their reviews, and edits of its entries."""
+
 CATALOG = Area(
     oracle.judge_catalog,
     sights.of_catalog,
@@ -164,8 +178,9 @@ SCENES: Mapping[Scene, Cast] = {
         ),
         nodes=(3,),
     ),
+    Scene.SUBMISSIONS: Cast((KEYS, MAIL, SUBMISSIONS), submissions.CROWD),
 }
-AREAS = SCENES[Scene.WHOLE].areas
+AREAS = (*SCENES[Scene.WHOLE].areas, SUBMISSIONS)
 BUGS: Mapping[str, Bug] = {name: bug for area in AREAS for name, bug in area.bugs.items()}
 
 

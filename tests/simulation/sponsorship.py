@@ -348,6 +348,8 @@ class Sponsorship(NodeSide):
                         event.payment_id,
                         event.cents,
                         event.total_cents,
+                        refund_id=event.refund_id,
+                        at_ms=event.at_ms,
                     ),
                 )
             case DisputeUpdated():

@@ -28,23 +28,26 @@ WHOLE = list(Scene).index(Scene.WHOLE)
 SEEDS_FOR_A_BUG = 100
 """Each in the scene that can show it."""
 FOUND_BY = {
+    "accepted-again-and-written-again": 5,
+    "limit-counts-decided": 7,
     "keys-of-a-day-unlimited": 6,
-    "closed-dispute-opened-again": 5,
+    "closed-dispute-opened-again": 37,
     "loss-refunded-too": 9,
-    "loss-taken-for-refund": 5,
-    "older-outcome-counts": 22,
+    "older-outcome-counts": 2,
+    "failure-taken-for-that-of-a-later-refund": 15,
     "foreign-session-pays": 1,
     "half-a-batch-answered": 11,
     "known-network-without-end": 4,
     "lock-never-forgiven": 8,
-    "refund-in-a-dispute": 18,
     "refund-in-wrong-window": 11,
-    "refund-not-followed": 12,
+    "refund-not-followed": 4,
     "refused-and-recorded-later": 5,
     "rejected-edit-shown": 7,
     "retried-blindly": 16,
-    "settled-part-recorded-again": 32,
+    "settled-part-recorded-again": 22,
     "settled-taken-for-committed": 25,
+    "success-after-a-failure-counts": 5,
+    "total-from-before-a-failure-counts": 8,
     "won-weeks-taken-from-their-buyer": 40,
 }
 """Seeds tried first for bugs that the first seeds do not show. This only saves time."""

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from actors.values import BatchId
-from tests.simulation.oracle import commits, counts, notifications, renewals
+from tests.simulation.oracle import commits, counts, notifications, renewals, submissions
 from tests.simulation.oracle.keys import keys_of_ended_sessions, too_many_keys, too_many_keys_today
 from tests.simulation.oracle.log import KEEPER, LEDGER, Commit
 from tests.simulation.oracle.quota import totals
@@ -60,6 +60,21 @@ def approving(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any
     done, batch = world.register.record(batch_id, work)
     world.violations.extend(world.logins.judge(world.memory, batch))
     world.violations.extend(too_many_keys(world, batch_id))
+    return done
+
+
+def submitting(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
+    """A transaction of submissions, or of the editor of the catalog, which changes none of them."""
+    before, memory = submissions.picture(world), world.memory
+    audits, mails = len(memory.audits), len(memory.messages)
+    done = work()
+    after = submissions.picture(world)
+    world.submissions.states.append(after)
+    if batch_id.owner.rpartition("/")[2].startswith("submissions"):
+        written = tuple(islice(memory.messages.values(), mails, None))
+        world.violations.extend(submissions.judge(world, batch_id, before, after, memory.audits[audits:], written))
+    elif after.submissions != before.submissions:
+        world.violations.append(f"{batch_id!r} changed submissions")
     return done
 
 

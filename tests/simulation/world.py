@@ -27,6 +27,7 @@ from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION, case_of
 from tests.simulation.oracle.log import Log
 from tests.simulation.oracle.logins import Logins
 from tests.simulation.oracle.shelf import Shelf
+from tests.simulation.oracle.submissions import Book
 from tests.simulation.oracle.tally import Tally
 from tests.simulation.oracle.visits import Visits
 from tests.simulation.planting import patched
@@ -75,6 +76,7 @@ class World:
         self.heal_at = max(seconds - QUIET_SECONDS, 1.0)
         self.faults = Faults(seed)
         self.history = History()
+        self.submissions = Book()
         self.memory = Memory()
         self.memory.listeners.append(self._announced)
         self.board = Board()

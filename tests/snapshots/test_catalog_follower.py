@@ -105,8 +105,22 @@ async def test_entries_about_the_same_are_related() -> None:
     await world.store.replace(of_bots(*fences))
     async with world.running() as catalog:
         related = await catalog.related(Kind.BOTS, "a", 5)
-        assert related.documents == [fences[1].document]
+        assert related == catalog.snapshot.pick(Kind.BOTS, ["b"])
         assert not (await catalog.related(Kind.BOTS, "unknown", 5)).documents
+
+
+async def test_related_entries_are_read_once_for_each_snapshot_and_a_bounded_number_is_kept() -> None:
+    world = CatalogWorld(CatalogLimits(remembered_related=1))
+    await world.store.replace(of_bots(bot("a", name="Fence"), bot("b", name="Fence")))
+    read = world.catalog.before = Script()
+    async with world.running() as catalog:
+        for slug, reads in (("a", 1), ("a", 1), ("b", 2), ("a", 3)):
+            assert len((await catalog.related(Kind.BOTS, slug, 5)).documents) == 1
+            assert read.calls == reads
+        await world.store.replace(of_bots(bot("c", name="Fence")))
+        catalog.refresh_soon()
+        await trio.sleep(0.1)
+        assert len((await catalog.related(Kind.BOTS, "a", 5)).documents) == 2
 
 
 class Immediate(PromptCatalog):
@@ -126,5 +140,7 @@ async def test_many_new_entries_are_found_by_their_titles_first_and_soon_by_all_
     await world.store.replace(of_bots(*(bot(slug, name="Fence", who="Owner of roses") for slug in "abcde")))
     async with world.running():
         assert [len(catalog._index.search(Kind.BOTS, q, 9).slugs) for q in ("fence", "roses")] == [5, 0]
+        await catalog.related(Kind.BOTS, "a", 1)
         await trio.sleep(0.1)
         assert [len((await catalog.search(Kind.BOTS, q, 9))[0].documents) for q in ("fence", "roses")] == [5, 5]
+        assert not catalog._related, "it may be another entry now"

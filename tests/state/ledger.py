@@ -332,8 +332,12 @@ class Ledger:
         payment: str | None = None,
         cents: int | None = None,
         total_cents: int | None = None,
+        refund: str | None = None,
+        at_ms: int | None = None,
     ) -> SettleRefund:
-        return SettleRefund(booking_id, declined, self.origin(PAYMENTS), event, payment, cents, total_cents)
+        return SettleRefund(
+            booking_id, declined, self.origin(PAYMENTS), event, payment, cents, total_cents, None, refund, at_ms
+        )
 
     def dispute(
         self, payment: str, state: PaymentState = PaymentState.DISPUTED, dispute: str = "dp_1", **fields: Any

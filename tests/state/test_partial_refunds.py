@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from actors.bookings.invoices import InvoiceKind
+from actors.bookings.messages import OrderRefund, SettleRefund
 from actors.bookings.records import BookingStatus, PaymentState
 from tests.state.ledger import Ledger, booked, furnished
 from tests.state.test_payments import kept_nothing
@@ -135,6 +136,89 @@ def test_only_the_part_that_failed_comes_back(ordered: Ledger) -> None:
     assert written(ordered) == [(InvoiceKind.INVOICE, PART)]
     ordered.act(ordered.refund("b1"), ordered.settle("b1"))
     assert state(ordered) == (REFUNDED, 1_000 + PART)
+
+
+OLD, NEW = "re_old", "re_new"
+"""Two attempts at a refund: the first one fails, then the other one is made."""
+AGO = 1_000
+
+REPORTS: dict[str, Callable[[Ledger, str], SettleRefund | OrderRefund]] = {
+    "made": lambda ledger, refund: told(ledger, refund),
+    "failed": lambda ledger, refund: told(ledger, refund, "Returned by the bank"),
+    "answered": lambda ledger, refund: ledger.settle("b1", payment=PAYMENT, cents=PART, refund=refund),
+    "ordered": lambda ledger, refund: ledger.refund("b1"),
+}
+
+
+def told(ledger: Ledger, refund: str, declined: str | None = None) -> SettleRefund:
+    """An event about an attempt."""
+    event = f"{refund}.{'made' if declined is None else 'failed'}"
+    return ledger.settle("b1", declined, event, PAYMENT, PART, refund=refund, at_ms=ledger.now_ms)
+
+
+@pytest.mark.parametrize(
+    ("reports", "status", "refunded"),
+    [
+        # The failure of an attempt says nothing of a later one that was made.
+        (["made NEW", "failed OLD"], REFUNDED, PART),
+        (["answered NEW", "failed OLD"], REFUNDED, PART),
+        (["made OLD", "answered NEW", "failed OLD"], REFUNDED, PART),
+        (["made NEW", "failed OLD", "failed NEW"], REFUNDING, 0),
+        (["failed NEW", "failed OLD"], PAID, 0),
+        # A failure is final, whatever is reported after it.
+        (["made OLD", "failed OLD", "made OLD"], REFUNDING, 0),
+        (["made OLD", "failed OLD", "answered OLD"], REFUNDING, 0),
+        (["failed OLD", "made OLD"], PAID, 0),
+        (["made OLD", "failed OLD", "ordered", "answered OLD"], REFUNDING, 0),
+        (["failed OLD", "ordered", "failed OLD"], REFUNDING, 0),
+        # The next attempt counts, also if nobody has ordered it again.
+        (["made OLD", "failed OLD", "answered NEW"], REFUNDED, PART),
+        (["made OLD", "failed OLD", "ordered", "made NEW", "answered NEW", "failed OLD"], REFUNDED, PART),
+        (["failed OLD", "answered NEW"], REFUNDED, PART),
+    ],
+)
+def test_an_outcome_is_that_of_the_attempt_it_names(
+    ordered: Ledger, reports: list[str], status: BookingStatus, refunded: int
+) -> None:
+    for number, each in enumerate(reports):
+        kind, _, name = each.partition(" ")
+        report = REPORTS[kind](ordered, OLD if name == "OLD" else NEW)
+        # The processor may give a report again, and repeats it under the id of another event.
+        again = replace(report, event_id=f"again_{number}") if isinstance(report, SettleRefund) else report
+        ordered.act(report, again)
+    assert (*state(ordered), ordered.credited) == (status, refunded, refunded)
+
+
+def test_a_failure_declines_nothing_once_no_refund_is_under_way(ordered: Ledger) -> None:
+    ordered.act(told(ordered, NEW), told(ordered, NEW, "Returned by the bank"))
+    ordered.act(told(ordered, OLD, "Returned by the bank"))
+    assert kept_nothing(ordered)
+    assert ordered.last.mails == []
+
+
+def test_a_refund_that_was_made_while_a_loss_had_ended_the_booking_counts_once_the_dispute_is_won(
+    ordered: Ledger,
+) -> None:
+    ordered.act(ordered.dispute(PAYMENT, PaymentState.LOST), told(ordered, NEW))
+    assert state(ordered) == (REFUNDED, PRICE)
+    ordered.act(ordered.dispute(PAYMENT, PaymentState.WON), REPORTS["answered"](ordered, NEW))
+    assert (*state(ordered), ordered.credited) == (REFUNDED, PART, PART)
+
+
+@pytest.mark.parametrize(("at_ms", "refunded"), [(-AGO, 0), (AGO, PART), (None, PART)])
+def test_a_total_from_before_a_failure_does_not_count_what_failed(
+    ordered: Ledger, at_ms: int | None, refunded: int
+) -> None:
+    ordered.act(told(ordered, OLD), told(ordered, OLD, "Returned by the bank"))
+    when_ms = None if at_ms is None else ordered.now_ms + at_ms
+    ordered.act(ordered.settle("b1", event="evt_t", payment=PAYMENT, total_cents=PART, at_ms=when_ms))
+    assert state(ordered) == (REFUNDED if refunded else REFUNDING, refunded)
+
+
+def test_a_total_from_before_a_failure_counts_the_part_by_hand(ordered: Ledger) -> None:
+    ordered.act(told(ordered, OLD), told(ordered, OLD, "Returned by the bank"))
+    ordered.act(ordered.settle("b1", event="evt_t", payment=PAYMENT, total_cents=PART + 1_000, at_ms=ordered.now_ms))
+    assert state(ordered) == (REFUNDING, 1_000)
 
 
 def test_a_declined_part_that_is_made_after_all_counts_once(ordered: Ledger) -> None:

@@ -1,4 +1,4 @@
-"""How many rows a statement reads, by the plan that Postgres makes for its values and by the one for any values."""
+"""How a statement reads, and how many rows, by the plan that Postgres makes for its values and by the one for any values."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,21 +9,28 @@ from actors.values import Account
 from storage.connection.pool import Connection, Database, Row
 from storage.postgres.export import export
 
+MODES = ("generic", "custom")
+
+
+async def plan_of(connection: Connection, statement: str, values: Sequence[Any], mode: str, options: str) -> str:
+    """A plan of one of `MODES`. A statement that `explain` names itself has values in its plan, so only a prepared one shows
+    the generic plan."""
+    await connection.execute(
+        f"savepoint before; set local plan_cache_mode = force_{mode}_plan; prepare measured as {statement}"
+    )
+    given = f"({', '.join(map(_literal, values))})" if values else ""
+    plan = await connection.fetch(f"explain ({options}) execute measured{given}")
+    await connection.execute("rollback to savepoint before; deallocate measured")
+    return "\n".join(row[0] for row in plan)
+
 
 async def most_rows(database: Database, statements: Mapping[str, tuple[str, list[Any]]]) -> dict[str, int]:
-    """The most rows that a step of each plan reads. Nothing that the statements write stays. A statement that `explain` names
-    itself has values in its plan, so only a prepared one shows the generic plan."""
+    """The most rows that a step of each plan reads. Nothing that the statements write stays."""
 
     async def read(connection: Connection) -> dict[str, int]:
         found = {}
-        for (name, (statement, values)), mode in product(statements.items(), ("generic", "custom")):
-            await connection.execute(
-                f"savepoint before; set local plan_cache_mode = force_{mode}_plan; prepare measured as {statement}"
-            )
-            given = f"({', '.join(map(_literal, values))})" if values else ""
-            plan = await connection.fetch(f"explain (analyze, timing off, summary off) execute measured{given}")
-            await connection.execute("rollback to savepoint before; deallocate measured")
-            lines = "\n".join(row[0] for row in plan)
+        for (name, (statement, values)), mode in product(statements.items(), MODES):
+            lines = await plan_of(connection, statement, values, mode, "analyze, timing off, summary off")
             counts = [float(rows) * int(loops) for rows, loops in re.findall(r"rows=(\d+\.?\d*) loops=(\d+)", lines)]
             counts += map(float, re.findall(r"Rows Removed by \w+(?: \w+)?: (\d+)", lines))
             found[f"{name}, {mode} plan"] = int(max(counts))
@@ -43,6 +50,12 @@ class Recorder:
     async def fetch(self, statement: str, *values: Any) -> Sequence[Row]:
         self.found[f"{self.name}, {len(self.found)}"] = statement, list(values)
         return await self._database.fetch(statement, *values)
+
+    async def fetchrow(self, statement: str, *values: Any) -> Row | None:
+        return next(iter(await self.fetch(statement, *values)), None)
+
+    async def fetchval(self, statement: str, *values: Any) -> Any:
+        return next(iter((await self.fetch(statement, *values))[0].values()))
 
 
 async def most_rows_of_exports(

@@ -15,6 +15,7 @@ from actors.accounts.store import SECRET
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.bookings.state import Decision as LedgerDecision
 from actors.bookings.state import LockSet as LedgerLocks
+from actors.catalog.submissions import Submission, SubmissionStatus
 from actors.devices.messages import Device
 from actors.devices.state import Decision as DeviceDecision
 from actors.devices.state import LockSet as DeviceLocks
@@ -46,6 +47,7 @@ NOW_MS = 500
 
 DONE: Mapping[type[Any], tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     QueuedMessage: ({"failed_ms": None}, {"failed_ms": None}),
+    Submission: ({}, {"status": SubmissionStatus.ACCEPTED}),
     Delivery: ({"due_ms": None}, {"due_ms": None, "status": DeliveryStatus.DELIVERED}),
 }
 """What a check of a table wants of the first values and of the others."""

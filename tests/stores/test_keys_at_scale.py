@@ -3,13 +3,15 @@ and one key ends all of the latter."""
 
 from typing import Any
 
+from actors.accounts.messages import Deletion
+from actors.accounts.sweeper import EraserLimits
 from actors.clock import DAY_MS
 from actors.keys.messages import ByKey, EndKeys, Issue, KeySaved, KeysEnded, Revoke
 from actors.keys.state import Decision, KeyRules, LockSet, Snapshot, decide_in_steps, rows_to_lock
 from actors.keys.store import ENDED_LISTED
 from actors.values import Account, BatchId, Steps
-from storage.connection.pool import Database
-from storage.postgres.accounts import LISTS, PostgresAccounts
+from storage.connection.pool import Connection, Database
+from storage.postgres.accounts import LISTS, PostgresAccounts, _erase
 from storage.postgres.accounts import SQL as ACCOUNTS
 from storage.postgres.keys import SQL, PostgresKeys
 from storage.postgres.quota import SQL as QUOTA
@@ -43,6 +45,27 @@ insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms) values ('ke
 analyze;
 """
 
+TOLD = f"""
+insert into audit (id, created_ms, actor_type, actor_id, actor_email, action, target_type, target_id, request_id, changes)
+select 'aud_n' || n, n, 'key', 'key_1', case when n % 2 = 0 then '{EMAIL}' end, 'key.changed', 'key', 'old_' || n, '',
+    '{{"name": ["a", "b"]}}'
+from generate_series(1, 20000) as n;
+insert into sponsors (tenant_id, id, name, website, created_ms) values ('ten_1', 'spo_1', 'Brand', '', 1);
+insert into campaigns (id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms)
+values ('cmp_1', 'ten_1', '', '', '', '', '', '', 'draft', 1);
+insert into audit (id, created_ms, actor_type, actor_id, actor_email, action, target_type, target_id, request_id, changes)
+select 'aud_r' || n, n, 'session', 'ses_1', 'admin@example.com', 'campaign.rejected', 'campaign',
+    (array['cmp_1', 'spo_1', 'sub_1'])[1 + n % 3], '', '{{"reviewNote": ["", "b"]}}'
+from generate_series(1, 1800) as n;
+insert into catalog_submissions (id, tenant_id, kind, slug, name, entry, created_ms, status)
+values ('sub_1', 'ten_1', 'bots', 'a', 'A', '{{}}', 1, 'pending');
+delete from accounts;
+insert into account_deletions (tenant_id, email, requested_ms, sent_ms, confirmed_ms, due_ms, begun_ms)
+values ('ten_1', '{EMAIL}', 1, 1, 1, 1, {NOW});
+analyze;
+"""
+"""Words about each key, a campaign, a sponsor and a submission, by the owner and by others, and a deletion that has begun."""
+
 LIVING = f"""
 insert into tenants (id, tier) values ('ten_1', 'claimed');
 insert into accounts (email, tenant_id, created_ms) values ('{EMAIL}', 'ten_1', 1);
@@ -69,6 +92,17 @@ MAX_ROWS = 1_001
 OF_KEYS = ("api_keys", "key_uses", "claims", "key_usage_days", "audit")
 PAGE, MAX_TIMES = 200, 3
 """Rows of a page of an export, and how many times as many a statement of it may read."""
+
+ERASED, TIMES_ERASED = EraserLimits().rows, 8
+"""Rows of one kind in a step of an erasure, and how many times as many rows and entries of indexes it reads of a table."""
+
+ROWS_READ = """
+select relname, sum(pg_stat_get_xact_tuples_returned(oid) + pg_stat_get_xact_tuples_fetched(oid))::bigint from (
+    select relname, oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
+    union all select relname, indexrelid from pg_stat_user_indexes
+) as named group by relname
+"""
+"""Rows and entries of indexes that this transaction has read, by table."""
 
 
 ROWS_OF_50 = (
@@ -101,7 +135,7 @@ class Batches:
 
 
 async def filled(database: Database, rows: str) -> Batches:
-    await database.transact(lambda connection: connection.execute(rows))
+    await database.transact(lambda connection: connection.execute(rows), seconds=60)
     return Batches(PostgresKeys(database))
 
 
@@ -125,6 +159,24 @@ async def test_20_000_ended_keys_are_neither_read_nor_locked_nor_listed(database
     for message in messages:
         await batches.send(message)
         assert len(batches.locked.keys) < 60, message
+
+
+async def test_a_step_of_an_erasure_reads_what_it_changes_and_not_20_000_keys(database: Database) -> None:
+    await filled(database, HISTORY + TOLD)
+    deletion, more, read = Deletion(tenant_id="ten_1", email=EMAIL, requested_ms=1, begun_ms=NOW), True, list[int]()
+
+    async def step(connection: Connection) -> bool:
+        before = dict(await connection.fetch(ROWS_READ))
+        again = await _erase(connection, deletion, ERASED)
+        read.append(max(rows - before[table] for table, rows in await connection.fetch(ROWS_READ)))
+        return again
+
+    while more:
+        more = await database.transact(step)
+    assert max(read) <= TIMES_ERASED * ERASED, read
+    told = f"select count(*) from audit where actor_email = '{EMAIL}' or changes <> '{{}}'"
+    assert await database.fetchval(told) == 0
+    assert await database.fetchval("select count(*) from api_keys where tenant_id = 'ten_1'") == 0
 
 
 async def test_an_export_has_each_row_once_however_small_its_pages_are(database: Database) -> None:

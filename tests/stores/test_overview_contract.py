@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import Booking, BookingStatus, BookingView
-from actors.bookings.reports import Days, days_of
+from actors.bookings.reports import Days, counted_runs, days_of
 from actors.bookings.store import BookingFilter, BookingTotals, CurrencySpent, MonthRevenue, SponsorshipStore
 from actors.times import DAY_MS, WEEK_MS
 from actors.values import Account
@@ -80,18 +80,35 @@ async def test_totals_are_over_the_newest_bookings(books: Books, reads: Sponsors
     assert [await reads.count_bookings("ten_1", most) for most in (10, 4, 2)] == [4, 4, 2]
 
 
-async def test_the_days_of_a_report_are_known_before_it_is_made(books: Books, reads: SponsorshipStore) -> None:
+async def test_the_figures_of_a_report_are_the_sums_of_its_rows(books: Books, reads: SponsorshipStore) -> None:
     # As bought on a Monday, or in the middle of the first week.
     rows = [replace(row, created_ms=row.week_start_ms - index % 2 * WEEK_MS) for index, (row, _) in enumerate(LIVES)]
     rows += [booking(11, week_start_ms=week(0), **PAID, created_ms=week(0) + 3 * DAY_MS + 1)]
     await books.lay_out(*rows, weeks=False)
     first = week(0) // DAY_MS
+    for number, row in enumerate(rows):
+        for day in (row.week_end_ms // DAY_MS, first + number % 7, first + 9):
+            await books.deliver(row.id, day, 10 + number, number)
     whole = Days(first - 400, first + 400)
     for days, today in ((Days(first, first + 6), first + 3), (whole, first + 400), (Days(first + 7, first + 9), first)):
         found = await reads.deliveries("ten_1", days, None, 100)
-        bought = sum(len(list(days_of(row, today * DAY_MS, days))) for row in found)
-        assert await reads.days_run("ten_1", days, today, 100) == (len(found), bought)
-    assert (await reads.days_run("ten_1", whole, first + 400, 3))[0] == 3
+        by_booking = {each.booking.id: list(days_of(each, today * DAY_MS, days)) for each in found}
+        runs = await reads.runs("ten_1", days, 100)
+        assert [run.booking_id for run in runs] == list(by_booking)
+        sums, by_day = counted_runs(runs, await reads.counted(list(by_booking), days), days, today)
+        assert {run.booking_id: run[5:] for run in sums} == {
+            name: (
+                shown[0].day,
+                shown[-1].day,
+                sum(each.impressions for each in shown),
+                sum(each.clicks for each in shown),
+            )
+            for name, shown in by_booking.items()
+            if shown
+        }
+        assert {each.day for each in by_day} == {each.day for shown in by_booking.values() for each in shown}
+        assert sum(each.impressions for each in by_day) == sum(run.impressions for run in sums)
+    assert len(await reads.runs("ten_1", whole, 3)) == 3
 
 
 async def test_a_week_is_covered_by_bookings_of_up_to_a_year(books: Books, reads: SponsorshipStore) -> None:

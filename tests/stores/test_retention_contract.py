@@ -19,6 +19,8 @@ from actors.bookings.records import (
     Side,
     Slot,
 )
+from actors.catalog.store import Kind as EntryKind
+from actors.catalog.submissions import Submission, SubmissionStatus
 from actors.clock import DAY_MS, HOUR_MS
 from actors.keys.messages import Claim, Key
 from actors.retention.state import RetentionRules, retention_ms
@@ -269,7 +271,7 @@ async def test_nothing_but_the_two_functions_changes_the_audit(database: Databas
         assert await tried(statement) == "audit is append-only"
         # Nor after one of them has run in the same transaction.
         assert await tried(f"select prune_audit(0, 1); {statement}") == "audit is append-only"
-    assert await database.fetchval("select forget_in_audit($1, 'ten_1', $2, 10)", EMAIL, NOW) == 1
+    assert await database.fetchval("select forget_in_audit($1, 'ten_1', '{}', $2, 10)", EMAIL, NOW) == 1
     assert await database.fetchval("select actor_email from audit") is None
     assert await database.fetchval("select prune_audit($1, 10)", NOW) == 1
 
@@ -301,3 +303,14 @@ async def test_an_old_delivery_goes_unless_it_waits_for_a_webhook_that_is_on(bas
     left = await base.left("webhook_deliveries", "webhook_deliveries")
     assert left == ["dlv_waiting1", "dlv_young1", "dlv_young2"]
     assert await base.prune(Rows.WEBHOOK_DELIVERIES) == 0
+
+
+async def test_a_submission_goes_long_after_its_review(base: Base) -> None:
+    await base.tenant("ann")
+    for name, decided_ms in (("waits", None), ("old", OLD), ("young", YOUNG)):
+        status = SubmissionStatus.PENDING if decided_ms is None else SubmissionStatus.DECLINED
+        row = Submission(f"sub_{name}", "ten_ann", EntryKind.BOTS, "a", "A", "{}", 1)
+        row = replace(row, status=status, decided_ms=decided_ms)
+        await base.put("submissions", "catalog_submissions", row.id, row)
+    assert await base.prune(Rows.SUBMISSIONS) == 1
+    assert await base.left("submissions", "catalog_submissions") == ["sub_waits", "sub_young"]

@@ -3,9 +3,11 @@
 from collections.abc import Awaitable, Callable, Mapping
 
 from actors.shared.announcements import Topic
+from actors.values import Agent
 from service.web.pages.parts.page import Audience, Page
 from tests.api.callers import OUR_PAGE
 from tests.api.sponsors import NEXT_WEEK, add_slot, sponsor
+from tests.api.test_submissions import SUBMISSIONS, bot, edit
 from tests.api.world import World
 from tests.web.visitors import Visitor
 
@@ -102,6 +104,22 @@ async def _key(world: World) -> str:
     return f"/dashboard/keys/{world.id_of(world.key_of(ANN))}"
 
 
+async def _submissions(world: World) -> str:
+    if not world.memory.submissions:
+        for body in (bot(), edit("bot-00", name="Better"), edit("bot-01", name="Old"), edit("bot-01", name="New")):
+            world.clock.at_ms += 1
+            assert (await sponsor(world, ANN).post(SUBMISSIONS, body)).words == "200"
+        newest = max(world.memory.submissions.values(), key=lambda row: row.created_ms)
+        await world.services.submissions.review(
+            newest.id, Agent("cli", "test"), accept=True, note="Thanks.", seen=newest.version(newest.base)
+        )
+    return "/submissions"
+
+
+async def _submissions_waiting(world: World) -> str:
+    return f"/admin{await _submissions(world)}"
+
+
 async def _webhook(world: World) -> str:
     if not world.memory.webhooks:
         body = {"url": "https://tools.example.com/hook", "events": ["booking.paid"]}
@@ -113,6 +131,8 @@ async def _webhook(world: World) -> str:
 ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/usecases/{slug}": at("/usecases/case-04"),
     "/bots/{slug}": at("/bots/bot-00"),
+    "/submissions": _submissions,
+    "/admin/submissions": _submissions_waiting,
     "/checkout/{token}": _checkout,
     "/receipt/{token}": _receipt,
     "/end/{token}": _ending,

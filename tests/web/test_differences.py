@@ -44,3 +44,13 @@ def test_the_parts_make_up_both_texts(before: str, now: str) -> None:
     assert "".join(text for kind, text in parts if kind != "gone") == now
     kinds = [kind for kind, _ in parts]
     assert all(one != other for one, other in pairwise(kinds))
+
+
+def test_long_texts_are_compared_by_larger_parts() -> None:
+    """The time of a comparison grows with the square of the parts, and texts of entries have up to 20,000 characters."""
+    sentence = "A word and another one. "
+    before, now = sentence * 100, sentence * 99 + "The end. "
+    assert words_between(before, now) == [("same", sentence * 99), ("gone", sentence), ("new", "The end. ")]
+    lines, more = "a. b.\n" * 190, "a. b.\n" * 190 + "c\n"
+    assert words_between(lines, more) == [("same", lines), ("new", "c\n")]
+    assert words_between("a " * 9_000, "\n" * 19_000) == [("gone", "a " * 9_000), ("new", "\n" * 19_000)]

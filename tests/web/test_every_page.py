@@ -31,7 +31,7 @@ OURS = [page for page in PAGES if page.path != "/dev/outbox/{id}"]
 WITH_SECRETS = {"/dev/outbox", "/sign-in/link"}
 """Pages for anybody that have codes or the token of a link in them."""
 
-QUEUES = {"/admin", "/admin/reviews"}
+QUEUES = {"/admin", "/admin/reviews", "/admin/submissions"}
 """Pages with a filled button for each item that waits."""
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 import service.schemas
 from actors.values import Code, Problem, Refused
-from service.api.operation import Operation
+from service.schemas.catalog import Bot, UseCase
 from service.schemas.problems import problems_of
 from service.web.pages.parts.forms import (
     FORMS,
@@ -64,6 +64,10 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/admin/accounts/{id}", "refund"): "refundAccount",
     ("/admin/bookings", "refund"): "refundBooking",
     ("/admin/bookings", "describe"): "describeVideo",
+    ("/submissions/new", "send-usecases"): "submitEntry",
+    ("/submissions/new", "send-bots"): "submitEntry",
+    ("/admin/submissions", "accept"): "reviewSubmission",
+    ("/admin/submissions", "decline"): "reviewSubmission",
     ("/admin", "approve"): "reviewCampaign",
     ("/admin", "reject"): "reviewCampaign",
     ("/admin", "pause"): "reviewCampaign",
@@ -83,8 +87,16 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
 }
 """The operation behind each form that declares its fields."""
 
-UNTYPED = {*("slotId", "idempotencyKey", "seen", "decision", "admin", "credential", "userCode", "claimToken", "email")}
-UNTYPED |= {"slug", "guide", "updatedAt"}
+ENTRIES: Mapping[tuple[str, str], type[BaseModel]] = {
+    ("/submissions/new", "send-usecases"): UseCase,
+    ("/submissions/new", "send-bots"): Bot,
+}
+"""The models of the entries that forms send within the body of their operation."""
+
+UNTYPED = {
+    *("slotId", "idempotencyKey", "seen", "decision", "admin", "credential", "userCode", "claimToken", "email"),
+    *("slug", "addedAt", "updatedAt", "guide"),
+}
 """Properties that a form sends without a field of its own, or that its first step has asked for."""
 
 UNSENT = {(("/admin", "refund"), "reason")}
@@ -105,8 +117,11 @@ BAD: tuple[Any, ...] = (
 TECHNICAL = re.compile(r"String should|Input should|\bmust\b|pattern|UTF-8|JSON|[a-z][A-Z]|\bproperty\b|\{|\}")
 
 
-def _models(operation: Operation) -> Iterator[Any]:
-    if operation.body is not None:
+def _models(place: tuple[str, str]) -> Iterator[Any]:
+    operation = BY_NAME[OPERATIONS[place]]
+    if place in ENTRIES:
+        yield ENTRIES[place]
+    elif operation.body is not None:
         yield operation.body
     if operation.query is not None:
         yield operation.query
@@ -132,7 +147,7 @@ def test_each_form_that_declares_fields_is_known_here() -> None:
 def test_every_bad_value_of_every_field_has_a_plain_sentence(place: tuple[str, str]) -> None:
     form = _forms()[place]
     sentences = set()
-    for model in _models(BY_NAME[OPERATIONS[place]]):
+    for model in _models(place):
         for name in model.model_fields:
             problems = [each for bad in BAD for each in _raised(model, {name: bad}) if each.field.split(".")[0] == name]
             problems += [each for each in _raised(model, {}) if each.field == name]

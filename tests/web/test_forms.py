@@ -40,6 +40,43 @@ CAMPAIGN_ERRORS = {
     "targetUrl": ADDRESS,
     "logoText": "This has 4 characters. Shorten it by 1.",
 }
+NO_CASE = {
+    "title": "",
+    "roi": "x" * 1_001,
+    "sourceUrl": "my site",
+    "who": "a\u200bb",
+    "handle": "@w",
+    "guide_title": "A guide",
+    "guide_steps": "One\n" + "x" * 1_001,
+    "guide_botSlugs": "No slug",
+}
+CASE_ERRORS = {
+    "title": "Write a title.",
+    "slug": "Write an address, such as sorts-receipts.",
+    "roi": "This has 1,001 characters. Shorten it by 1.",
+    "sourceUrl": f"An address has no spaces. {ADDRESS}",
+    "who": "This has characters that cannot be seen. Write it again instead of pasting it.",
+    "guide_category": "Write a category, such as Finance.",
+    "guide_opportunity": "Write what can be gained.",
+    "guide_audience": "Write for whom it is.",
+    "guide_steps": "Line 2: This has 1,001 characters. Shorten it by 1.",
+    "guide_prompt": "Write the prompt to start with.",
+    "guide_botSlugs": "Line 1: Write small letters, digits and single hyphens, such as sorts-receipts.",
+}
+NO_PROPOSED_BOT = {
+    "name": "Fine",
+    "slug": "A!",
+    "who": "",
+    "handle": "@w",
+    "job": "x" * 2_001,
+    "templateUrl": "javascript:x",
+}
+PROPOSED_BOT_ERRORS = {
+    "slug": "Write small letters, digits and single hyphens, such as sorts-receipts.",
+    "job": "This has 2,001 characters. Shorten it by 1.",
+    "templateUrl": ADDRESS,
+    "who": "Write who runs it, such as A dentist in Lyon.",
+}
 NO_SLOT = {
     "name": "a  b",
     "side": "top",
@@ -134,6 +171,8 @@ CASES = (
         {"name": "Write it on one line.", "website": f"An address has no spaces. {ADDRESS}"},
     ),
     Case("/sponsor/campaigns/new", "create", NO_CAMPAIGN, CAMPAIGN_ERRORS),
+    Case("/submissions/new", "send-usecases", NO_CASE, CASE_ERRORS),
+    Case("/submissions/new", "send-bots", NO_PROPOSED_BOT, PROPOSED_BOT_ERRORS),
     *(Case("/sponsor/campaigns/{id}", do, NO_CAMPAIGN, CAMPAIGN_ERRORS) for do in ("save", "save-and-submit")),
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_WEEK, NO_WEEK_ERRORS) for do in ("reserve", "reserve-and-pay")),
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_START, START_ERRORS) for do in ("start", "start-and-pay")),
@@ -231,11 +270,13 @@ CASES = (
 
 OF_LISTS = {("/admin", "refund"), ("/admin", "decline"), ("/admin/bookings", "describe")}
 """Forms that `test_admin_lists.py` and `test_administration.py` send, because they need a booking of a certain kind."""
+OF_SUBMISSIONS = {("/admin/submissions", "accept"), ("/admin/submissions", "decline")}
+"""Forms that `test_submissions.py` sends, because they need a submission."""
 
 
 def test_each_form_with_fields_is_sent_here_or_where_its_content_is() -> None:
     declared = {(page.path, do) for page in PAGES if page.path != "/admin/reviews" for do in page.forms}
-    assert declared == {(case.path, case.do) for case in CASES} | TAKES_PASSKEY | OF_LISTS
+    assert declared == {(case.path, case.do) for case in CASES} | TAKES_PASSKEY | OF_LISTS | OF_SUBMISSIONS
 
 
 def _page_of(path: str) -> Page:

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from actors.bookings.payments import Checkout, PaymentsRefused
+from actors.bookings.payments import Checkout, PaymentsRefused, RefundAttempt
 from actors.bookings.records import Booking
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
@@ -119,7 +119,7 @@ class Elsewhere:
     async def invoice_url(self, booking: Booking) -> str | None:
         raise PaymentsRefused("nothing was paid")
 
-    async def refund(self, booking: Booking) -> bool:
+    async def refund(self, booking: Booking) -> RefundAttempt:
         raise PaymentsRefused("nothing was paid")
 
 

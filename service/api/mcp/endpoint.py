@@ -21,7 +21,7 @@ from service.api.dispatch import dispatch
 from service.api.errors import Family, body_of, headers_of, message_of, status_of, too_fast
 from service.api.mcp import reading
 from service.api.mcp.reading import Failed, Read, parsed, read, unacceptable
-from service.api.mcp.tools import definitions, request_for, tools_of
+from service.api.mcp.tools import THIRD_PARTY, definitions, request_for, tools_of, with_list
 from service.api.messages import NO_STORE, Answer, Headers, Request, note, trace
 from service.api.operation import Operation
 from service.api.refusals import failure, refusal
@@ -40,7 +40,8 @@ TTL_MS = 3_600_000
 SERVER = wire.Implementation(name="catalog-service", title="Catalog and Sponsorship Service", version=VERSION)
 INSTRUCTIONS = (
     "Search this catalog for use cases of automation and for bot templates, then read one by its slug. No key is needed. "
-    "With the header `Authorization: Bearer <key>`, calls count for that key, and `get_usage` returns what is left."
+    "With the header `Authorization: Bearer <key>`, calls count for that key, and `get_usage` returns what is left. "
+    f"{THIRD_PARTY}"
 )
 
 _READABLE = ("ratelimit", "ratelimit-policy")
@@ -153,11 +154,15 @@ class Mcp:
             answer = await dispatch(self._services, operation, inner)
             if _is_limited(answer):
                 self._services.budgets.not_a_page(request.client)
+            if answer.refused is None and (added := operation.tool_list) is not None:
+                answer.body = with_list(answer.body, added.name, await added.read(self._services, inner.path_values))
         _note_status(answer.status)
         passed = [header for header in answer.headers if header[0] in _READABLE]
         content = (wire.TextContent(text=answer.body.decode()), *_headers_as_text(operation, answer))
         if answer.refused is None:
-            result = wire.CallToolResult(content=content, structuredContent=from_json(answer.body), isError=False)
+            meta = wire.ResultMeta(thirdPartyContent=True) if operation.third_party else None
+            structured = from_json(answer.body)
+            result = wire.CallToolResult(content=content, structuredContent=structured, isError=False, meta=meta)
         else:
             result = wire.CallToolResult(content=content, isError=True)
         return _succeeded(call.of, result, passed)
@@ -180,7 +185,8 @@ def _initialized(of: Read) -> wire.Result | Failed:
 def _succeeded(of: Read, result: wire.Result, headers: Headers | None = None) -> Answer:
     assert of.message.id is not None, "notifications have no result"
     if of.stateless:
-        added: dict[str, Any] = {"resultType": "complete", "meta": wire.ResultMeta(server=SERVER)}
+        meta = (result.meta or wire.ResultMeta()).model_copy(update={"server": SERVER})
+        added: dict[str, Any] = {"resultType": "complete", "meta": meta}
         if isinstance(result, wire.CacheableResult):
             added |= {"ttlMs": TTL_MS, "cacheScope": "public"}
         result = result.model_copy(update=added)

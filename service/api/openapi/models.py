@@ -65,3 +65,5 @@ def _without_null(schema: dict[str, Any]) -> None:
         if len(kinds) == 1:
             del field["anyOf"]
             field |= {**kinds[0], **field}
+        elif kinds:
+            field["anyOf"] = kinds

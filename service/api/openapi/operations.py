@@ -50,6 +50,7 @@ PLACES: Mapping[str, str] = {
     "usecases": "Slug of the use case",
     "bots": "Slug of the bot template",
     "campaigns": "Id of the campaign",
+    "submissions": "Id of the submission",
     "bookings": "Id of the booking",
     "keys": "Id of the key",
     "webhooks": "Id of the webhook",

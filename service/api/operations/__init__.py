@@ -25,6 +25,8 @@ from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.api.operations.sessions import ROWS as SESSIONS
 from service.api.operations.sponsor_webhooks import ROWS as SPONSOR_WEBHOOKS
 from service.api.operations.sponsors import ROWS as SPONSORS
+from service.api.operations.submissions import REVIEWS
+from service.api.operations.submissions import ROWS as SUBMISSIONS
 
 OPERATIONS: tuple[Operation, ...] = (
     *KEYS,
@@ -34,6 +36,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *ACCOUNT,
     *ACCOUNT_DATA,
     *CATALOG,
+    *SUBMISSIONS,
     *PLACEMENTS,
     *EVENTS,
     *SPONSORS,
@@ -45,6 +48,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *SPONSOR_WEBHOOKS,
     *ADMIN,
     *ADMIN_CATALOG,
+    *REVIEWS,
     *AUDIT,
     *SITES,
     *ACCOUNTS,

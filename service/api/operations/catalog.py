@@ -1,18 +1,20 @@
 """Operations on the catalog (specification, 6 to 9), served from the snapshot in memory."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import trio
+from pydantic_core import from_json
 
 from actors.catalog.store import Kind
-from actors.values import Code, Refused, Scope
+from actors.values import Code, Overloaded, Refused, Scope
 from service.api.context import Services
 from service.api.errors import unavailable
-from service.api.messages import Answer
-from service.api.operation import Call, Operation
-from service.api.operations.responses import cached, linked
+from service.api.messages import NO_STORE, Answer
+from service.api.operation import Call, Operation, ToolList
+from service.api.operations.responses import OK, cached, linked
 from service.api.policy import Access
-from service.schemas.catalog import Bot, BotPage, CategoryList, ChangePage, UseCase, UseCasePage
+from service.schemas.catalog import Bot, BotPage, CategoryList, ChangePage, Related, UseCase, UseCasePage
 from service.schemas.internal import CatalogPlace
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery, ChangesQuery
 from service.snapshots.catalog_entries import Page, Position
@@ -22,6 +24,8 @@ MAX_AGE_SECONDS = 60
 CHANGES = "changes"
 MISSED = "Removals after this cursor have been forgotten. Begin again without `cursor`, with an empty mirror."
 NO_ENTRIES = Page((), b"")
+MAX_RELATED = 4
+"""Entries that are named beside one, and shown on its page."""
 RELAXED = ("x-search-relaxed", "true")
 
 
@@ -118,9 +122,33 @@ def _read(services: Services, call: Call, kind: Kind, what: str) -> Answer | Ref
     return cached(call, item.body, item.etag, MAX_AGE_SECONDS)
 
 
+async def list_related(kind: Kind, services: Services, call: Call) -> Answer | Refused:
+    """The entries related to one, closest first, as a list, for the pages of this service."""
+    page = await _related(services, kind, call.path_values["slug"])
+    return Answer(OK, page.body(), [*NO_STORE])
+
+
+async def _named(kind: Kind, services: Services, path_values: Mapping[str, str]) -> Sequence[Related]:
+    page = await _related(services, kind, path_values["slug"])
+    entries = [from_json(document) for document in page.documents]
+    return [Related(slug=each["slug"], title=each["title" if kind is Kind.USECASES else "name"]) for each in entries]
+
+
+async def _related(services: Services, kind: Kind, slug: str) -> Page:
+    """None while too many searches wait, because the entry itself needs none."""
+    try:
+        return await services.catalog.related(kind, slug, MAX_RELATED)
+    except (Overloaded, trio.TooSlowError):
+        return NO_ENTRIES
+
+
 SEARCHING = (
     "Returns entries newest first. With `q`, returns the best matches, best first, without a cursor. If no entry has all "
     "words, returns those that have the most of them, with the header `X-Search-Relaxed`."
+)
+
+_RELATED = partial(
+    ToolList, "related", Related, "Entries of the same list with similar words, closest first; empty if there are none"
 )
 
 _reading = partial(
@@ -133,6 +161,7 @@ _reading = partial(
     cors=True,
     cacheable=True,
     hot=True,
+    third_party=True,
 )
 
 ROWS = (
@@ -151,6 +180,7 @@ ROWS = (
     _reading(
         name="getUseCase",
         tool="get_use_case",
+        tool_list=_RELATED(partial(_named, Kind.USECASES)),
         path="/api/v1/usecases/{slug}",
         summary="Get one use case",
         description="Returns a use case, with its guide if it has one.",
@@ -173,6 +203,7 @@ ROWS = (
     _reading(
         name="getBot",
         tool="get_bot",
+        tool_list=_RELATED(partial(_named, Kind.BOTS)),
         path="/api/v1/bots/{slug}",
         summary="Get one bot template",
         description="Returns a bot template.",

@@ -23,7 +23,8 @@ from service.api.operations.account_data import stop_mails, view_stopping
 from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.bookings import booking_of
-from service.api.operations.catalog import place_in_catalog
+from service.api.operations.catalog import list_related, place_in_catalog
+from service.api.operations.reports import read_figures
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
 from service.api.policy import Access, Budget
@@ -31,14 +32,16 @@ from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.account import AccountKeys
-from service.schemas.catalog import BotAnswer, BotBody, UseCaseAnswer, UseCaseBody
+from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, UseCaseBody, UseCasePage
 from service.schemas.internal import (
     BookingCount,
     BookingStep,
     BookingSteps,
     CatalogPlace,
     CatalogSize,
+    DeliveryFigures,
     Ending,
+    FiguresQuery,
     LinkUse,
     OutboxMail,
     OutboxMails,
@@ -328,6 +331,8 @@ INTERNAL = (
         body=BotBody,
     ),
     _row("listRetired", "retired", list_retired, RetiredEntries, access=Access.REQUIRED, admin=True),
+    _row("listRelatedUseCases", "usecases/{slug}/related", partial(list_related, Kind.USECASES), UseCasePage),
+    _row("listRelatedBots", "bots/{slug}/related", partial(list_related, Kind.BOTS), BotPage),
     _row("listOutbox", "outbox", list_outbox, OutboxMails),
     _row(
         "useSignInLink",
@@ -344,6 +349,7 @@ INTERNAL = (
     _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
+    _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
     _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
     _row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys, access=Access.REQUIRED, admin=True),
     _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),

@@ -62,6 +62,8 @@ async def _apply(services: Services, event: PaymentEvent) -> BookingView | Refus
                 event.cents,
                 event.total_cents,
                 event.currency,
+                event.refund_id,
+                event.at_ms,
             )
         case DisputeUpdated():
             return await ledger.settle_dispute(

@@ -1,11 +1,11 @@
 """The delivery of one booking by day, and of all bookings of an account. It extends the specification."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from actors.bookings.changes import unknown_booking
-from actors.bookings.reports import BookingDelivered, Days, day_text, days_of
+from actors.bookings.reports import BookingDelivered, Days, Run, counted_runs, day_text, days_of, ranked
 from actors.bookings.store import Before
 from actors.clock import DAY_MS, day_of
 from actors.values import Code, Problem, Refused, Scope
@@ -15,6 +15,7 @@ from service.api.operation import Call, account_operation
 from service.api.operations.responses import newest_first, with_id
 from service.api.spreadsheets import Cell, Spreadsheet, csv_answer
 from service.schemas.bookings import Delivery, DeliveryDay
+from service.schemas.internal import DeliveryFigures, Figure, FigureTable
 from service.schemas.reports import (
     MAX_DAYS,
     MAX_ROWS,
@@ -88,8 +89,9 @@ def _days_asked(call: Call, now_ms: int) -> Days | Refused:
 async def _report(services: Services, tenant_id: str, days: Days) -> Answer | Refused:
     """The report as JSON, or a refusal if it is too long for one response."""
     now_ms = services.clock.now_ms()
-    if max(await services.sponsorship.days_run(tenant_id, days, day_of(now_ms), MAX_ROWS + 1)) > MAX_ROWS:
-        return _too_long()
+    runs = await _runs(services, tenant_id, days)
+    if isinstance(runs, Refused):
+        return runs
     found: list[BookingDelivered] = []
     rows: list[ReportRow] = []
     after: Before | None = None
@@ -115,6 +117,66 @@ async def _report(services: Services, tenant_id: str, days: Days) -> Answer | Re
         ctr=rate(impressions, clicks),
     )
     return Answer.of(report)
+
+
+async def _runs(services: Services, tenant_id: str, days: Days) -> Sequence[Run] | Refused:
+    """The bookings of a report, or a refusal if their days have more rows than it may have."""
+    runs = await services.sponsorship.runs(tenant_id, days, MAX_ROWS + 1)
+    today = day_of(services.clock.now_ms())
+    bought = sum(len(run.bought(days, today)) for run in runs)
+    return _too_long() if max(len(runs), bought) > MAX_ROWS else runs
+
+
+async def read_figures(services: Services, call: Call) -> Answer | Refused:
+    """The report as a page shows it: no row for each booking and day, but sums."""
+    days = _days_asked(call, services.clock.now_ms())
+    if isinstance(days, Refused):
+        return days
+    runs = await _runs(services, call.caller.owner, days)
+    if isinstance(runs, Refused):
+        return runs
+    counted = await services.sponsorship.counted([run.booking_id for run in runs], days)
+    listed, by_day = counted_runs(runs, counted, days, day_of(services.clock.now_ms()))
+    impressions, clicks = sum(day.impressions for day in by_day), sum(day.clicks for day in by_day)
+    groups = [call.query.by] if call.query.by else GROUPS
+    figures = DeliveryFigures(
+        first=day_text(days.first),
+        last=day_text(days.last),
+        impressions=impressions,
+        clicks=clicks,
+        ctr=rate(impressions, clicks),
+        days=[(day.day * DAY_MS, day.impressions, day.clicks) for day in by_day],
+        tables={group: _table(ranked(listed, GROUPS[group]), call.query) for group in groups},
+    )
+    return Answer.of(figures)
+
+
+GROUPS: Mapping[str, Callable[[Run], tuple[str, str]]] = {
+    "booking": lambda run: (run.booking_id, ""),
+    "campaign": lambda run: (run.campaign_id, run.campaign),
+    "slot": lambda run: (run.slot_id, run.slot),
+}
+
+
+def _table(rows: Sequence[Run], query: Any) -> FigureTable:
+    """A page of the rows, the last one if there is none of the asked number."""
+    page = max(1, min(query.page, -(-len(rows) // query.rows)))
+    return FigureTable(
+        total=len(rows), page=page, items=[_figure(run) for run in rows[(page - 1) * query.rows :][: query.rows]]
+    )
+
+
+def _figure(run: Run) -> Figure:
+    return Figure(
+        bookingId=run.booking_id,
+        campaignId=run.campaign_id,
+        campaign=run.campaign,
+        slot=run.slot,
+        firstMs=run.first * DAY_MS,
+        lastMs=run.last * DAY_MS,
+        impressions=run.impressions,
+        clicks=run.clicks,
+    )
 
 
 def _too_long() -> Refused:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from actors.times import HOUR_MS, SECOND_MS
 from service.api.mcp.endpoint import PATH as MCP_PATH
+from service.api.mcp.tools import THIRD_PARTY
 from service.api.operation import Operation
 from service.api.policy import Access
 from service.config.model import Config
@@ -66,6 +67,7 @@ Search, then read one entry:
     curl '{base_url}{paths["listUseCases"]}?q=invoices&limit=3'
     curl {base_url}{paths["getUseCase"].replace("{slug}", "SLUG")}
 
+- {THIRD_PARTY}
 - Times are epoch milliseconds in UTC.
 - An error is JSON with `error`, a stable code, and `message`, for people. `fields` names each wrong field, and `hint` is the
   address that helps. A 429 or 503 has `Retry-After` in seconds.

@@ -1,7 +1,7 @@
 """The table of pages. Every page in it is routed, guarded and tested."""
 
-from service.web.pages.account import claim, dashboard, device, security, settings, sign_in
-from service.web.pages.admin import accounts, administration, entries, review_queue, slots
+from service.web.pages.account import claim, dashboard, device, security, settings, sign_in, submissions
+from service.web.pages.admin import accounts, administration, entries, review_queue, slots, submission_queue
 from service.web.pages.admin import bookings as all_bookings
 from service.web.pages.ops import components, outbox, status
 from service.web.pages.parts.page import Page
@@ -9,9 +9,9 @@ from service.web.pages.public import advertise, catalog, embed_guide, home, mail
 from service.web.pages.sponsor import booking, bookings, calendar, campaigns, checkout, overview, reports, webhooks
 
 PUBLIC = (home, catalog, advertise, embed_guide, mail_links)
-ACCOUNT = (claim, sign_in, security, device, dashboard, settings)
+ACCOUNT = (claim, sign_in, security, device, dashboard, settings, submissions)
 SPONSOR = (overview, calendar, campaigns, bookings, booking, reports, webhooks, checkout)
-ADMIN = (review_queue, entries, slots, all_bookings, administration, accounts)
+ADMIN = (review_queue, submission_queue, entries, slots, all_bookings, administration, accounts)
 OPS = (status, outbox, components)
 
 PAGES: tuple[Page, ...] = tuple(page for module in (*PUBLIC, *ACCOUNT, *SPONSOR, *ADMIN, *OPS) for page in module.PAGES)

@@ -49,6 +49,7 @@ REMEDIES: Mapping[Code, str] = {
     Code.HOLD_LIMIT: "Pay or cancel an unpaid booking first, or wait as long as `retryAfter` says.",
     Code.CAMPAIGN_LIMIT: "Edit a campaign instead of creating one, withdraw one, or wait for a review.",
     Code.WEBHOOK_LIMIT: "Delete a webhook first.",
+    Code.SUBMISSION_LIMIT: "Wait until some of your submissions are reviewed.",
     Code.IDEMPOTENCY_CONFLICT: "Use a new idempotency key for a different body. A key is not shown again.",
     Code.INVALID_STATE: "Read the resource again. Its state does not allow this.",
     Code.CURSOR_EXPIRED: "Begin again without `cursor`, with an empty mirror.",

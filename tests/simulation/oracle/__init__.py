@@ -22,6 +22,7 @@ from tests.simulation.oracle import (
     running,
     shelf,
     sites,
+    submissions,
     visibility,
 )
 from tests.simulation.oracle.case import Case, checks_of
@@ -45,6 +46,8 @@ judge_keys = judging(quota, keys, renewals, key_cache, running)
 judge_mail = judging(mail)
 judge_people = judging(people)
 """For worlds of people. `visits` and `logins` check each of their transactions."""
+judge_submissions = judging(submissions)
+"""For worlds of submissions, each of whose transactions is judged at its commit, too."""
 judge_catalog = judging(shelf)
 """For worlds that edit the catalog. `shelf` checks each transaction and each read, too."""
 judge_sponsorship = judging(answers, money, access)

@@ -1,1 +1,1 @@
-select 1;
+select forget_in_audit('nobody@example.com', 'ten_1', '{}', 0, 1);

@@ -1,3 +1,3 @@
-insert into catalog_changes (kind, slug, change, at_ms, document)
-values ('bots', 'gone', 'removed', 5, '{"slug":"gone","addedAt":1}');
-update catalog_forgotten set number = 1;
+insert into tenants (id, tier) values ('ten_submitter', 'claimed');
+insert into catalog_submissions (id, tenant_id, kind, slug, name, entry, created_ms, status)
+values ('sub_1', 'ten_submitter', 'bots', 'sorter', 'Sorter', '{}', 1, 'pending');

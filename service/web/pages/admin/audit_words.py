@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.bookings.records import BookingStatus, CampaignStatus
+from actors.catalog.submissions import SubmissionStatus
 from service.web.pages.admin.record_changes import LABELS
-from service.web.pages.parts.badges import CAMPAIGNS, ISSUES, LISTED
+from service.web.pages.parts.badges import CAMPAIGNS, ISSUES, LISTED, SUBMISSIONS
 
 DONE: Mapping[str, str] = {
     "account.deleted": "Deleted the account",
@@ -77,6 +78,9 @@ DONE: Mapping[str, str] = {
     "slot.created": "Created the slot",
     "slot.edited": "Edited the slot",
     "slot.retired": "Retired the slot",
+    "submission.accepted": "Accepted the submission to the catalog",
+    "submission.created": "Proposed an entry for the catalog",
+    "submission.declined": "Declined the submission to the catalog",
     "webhook.created": "Created the webhook",
     "webhook.deleted": "Deleted the webhook",
     "webhook.enabled": "Turned the webhook on again",
@@ -118,6 +122,7 @@ NAMES: Mapping[str, str] = {
 STATUSES: Mapping[str, Mapping[str, str]] = {
     "booking": {status.value: LISTED[status] for status in BookingStatus},
     "campaign": {status.value: CAMPAIGNS[status].words for status in CampaignStatus},
+    "submission": {status.value: SUBMISSIONS[status].words for status in SubmissionStatus},
 }
 """Words of the value `status`, by the kind of what was changed."""
 

@@ -27,6 +27,11 @@ LISTS = frozenset({"scopes"})
 """Fields whose value is a list. In all other fields, a list of two is the old and the new value."""
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+_SENTENCES = re.compile(r"[^.!?\n]*(?:[.!?]+|\n|$)\s*")
+_LINES = re.compile(r"[^\n]*(?:\n|$)")
+MOST_PARTS = 200
+"""Parts of a text that are compared: the time grows with their square. Longer texts are compared by sentences or lines, or as
+a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,13 @@ def _words(name: str, value: Any, currency: str) -> str:
 def words_between(before: str, now: str) -> list[tuple[str, str]]:
     """The parts of both texts in order, each with what became of it: `same`, `gone` or `new`. The parts that are not new
     make up `before`, and those that are not gone `now`. Texts that share no word stay whole."""
-    parts = list(_merged(_parts(_WORDS.findall(before), _WORDS.findall(now))))
+    for pattern in (_WORDS, _SENTENCES, _LINES):
+        old, new = (list(filter(None, pattern.findall(text))) for text in (before, now))
+        if max(len(old), len(new)) <= MOST_PARTS:
+            break
+    else:
+        old, new = [before], [now]
+    parts = list(_merged(_parts(old, new)))
     if any(kind == "same" and text.strip() for kind, text in parts):
         return parts
     return parts if before == now else [(kind, text) for kind, text in (("gone", before), ("new", now)) if text]

@@ -19,6 +19,7 @@ PARTS: Mapping[str, str] = {
     "quota": "Counts the requests of keys",
     "bookings": "Reserves, sells and refunds weeks",
     "catalog_editor": "Changes entries of the catalog",
+    "submissions": "Stores and reviews what accounts propose for the catalog",
     "webhook_keeper": "Keeps the webhooks of sponsors",
     "events": "Counts views and clicks",
     "windows": "Recognizes events that were counted",

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 from actors.bookings.records import BookingStatus, CampaignStatus, YoutubeStatus
+from actors.catalog.submissions import SubmissionStatus
 from actors.times import DAY_MS
 from actors.values import Tier
 from actors.webhooks.messages import DeliveryStatus, WebhookStatus
@@ -130,6 +131,17 @@ VIDEOS: Mapping[YoutubeStatus, State] = {
 }
 
 
+SUBMISSIONS: Mapping[SubmissionStatus, State] = {
+    SubmissionStatus.PENDING: State("In review", "cool"),
+    SubmissionStatus.ACCEPTED: State("Accepted", "good"),
+    SubmissionStatus.DECLINED: State("Declined", "bad"),
+}
+
+
+def submission(thing: Thing, _: int) -> State:
+    return SUBMISSIONS[SubmissionStatus(thing["status"])]
+
+
 def campaign(thing: Thing, _: int) -> State:
     state = CAMPAIGNS[CampaignStatus(thing["status"])]
     return state if thing.get("pendingRevision") is None else State(f"{state.words}, edit in review", state.tone)
@@ -218,6 +230,7 @@ KINDS: Mapping[str, Callable[[Thing, int], State]] = {
     "booking": booking,
     "issue": issue,
     "campaign": campaign,
+    "submission": submission,
     "video": video,
     "slot": slot,
     "key": key,

@@ -67,6 +67,7 @@ BY_MESSAGE: Mapping[str, str] = {
     "must be a whole number": WHOLE,
     "must name each event once": "Choose each event once.",
     "is required for a rejection, with the reason": "Write why you reject it. The sponsor reads it.",
+    "is required to decline, with the reason": "Write why you decline it. The account reads it.",
     "must have at least one field": "Nothing was changed.",
     "must be a date such as 2026-11-18, or epoch milliseconds": "Write a date such as 2026-11-18.",
 }
@@ -93,6 +94,7 @@ BY_CODE: Mapping[str, str] = {
     "not_week_start": "Choose one of the weeks.",
     "too_far": "This week is too far ahead. Choose an earlier one.",
     "not_in_future": "Choose a time in the future.",
+    "unchanged": "Nothing was changed.",
     "too_expensive": "All weeks of a booking together cost too much. Lower the price or the number of weeks.",
 }
 """By the codes of problems."""
@@ -158,6 +160,10 @@ SENTENCES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (
         r"This booking was made in (\w+) mode and cannot be paid now\.",
         "This booking was made while the service handled payments in another way, so it cannot be paid. Book the week again.",
+    ),
+    (
+        r"The catalog has an entry with this slug\. .*",
+        "The catalog has an entry at this address. Suggest an edit of it, or choose another address.",
     ),
     (r"This Idempotency-Key was .*", SENT_BEFORE),
     (r"(?:The query is not valid: )?`from` must not be after `to`\.", "The first day must not be after the last one."),

@@ -230,11 +230,11 @@ class Page:
     capability: bool = False
     while_suspended: bool = False
     """Whether people whose account is suspended may see it, too."""
-    body_bytes: int | None = None
-    """The largest form, if it is larger than others."""
     indexed: bool = False
     """Whether search engines should list it: it has a canonical address, a card, and a place in the sitemap."""
     forms: Mapping[str, Form] = field(default_factory=dict)
+    body_bytes: int | None = None
+    """The most bytes of a form; overrides the configured limit."""
 
     def form_of(self, do: str) -> Form:
         return self.forms.get(do, NOTHING)

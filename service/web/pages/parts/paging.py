@@ -169,7 +169,7 @@ def numbered(rows: Sequence[T], on_a_page: int, asked: str, address: Callable[[i
     """The page of `rows` whose number is `asked`: the first if that is no number from 1, and the last if there is no such
     page. `address` returns that of a page."""
     last = max(1, -(-len(rows) // on_a_page))
-    at = min(max(1, _number(asked) or 1), last)
+    at = min(number_of(asked), last)
     before = (at - 1) * on_a_page
     shown = rows[before : before + on_a_page]
 
@@ -179,6 +179,11 @@ def numbered(rows: Sequence[T], on_a_page: int, asked: str, address: Callable[[i
     return Numbered(
         at, shown, Paging(before + 1, before + len(shown), len(rows), other(at - 1), other(at + 1), other(1))
     )
+
+
+def number_of(asked: str) -> int:
+    """The number of a page as an address names it; the first if it is none."""
+    return max(1, _number(asked) or 1)
 
 
 def _number(typed: str) -> int | None:

@@ -39,14 +39,15 @@ MAX_BESIDE = 3
 
 @dataclass(frozen=True, slots=True)
 class CatalogPage:
-    """One of the two lists: its kind, its path, its name and that of one entry, the operation that lists it, its name in a
-    category, and how its page begins and is described."""
+    """One of the two lists: its kind, its path, its name and that of one entry, the operations that list it and the entries
+    related to one, its name in a category, and how its page begins and is described."""
 
     kind: Kind
     path: str
     name: str
     one: str
     lists: str
+    relates: str
     counts: str
     lead: str
     description: str
@@ -101,6 +102,7 @@ USECASES = CatalogPage(
     "Use cases",
     "use case",
     "listUseCases",
+    "listRelatedUseCases",
     "useCases",
     "What people have automated: who did it, what it brought, and where they tell about it.",
     "Automations that people built, each with its builder, its result and its source, newest first.",
@@ -111,6 +113,7 @@ BOTS = CatalogPage(
     "Bot templates",
     "bot template",
     "listBots",
+    "listRelatedBots",
     "bots",
     "Bots that people run, each with a template to start from.",
     "Bots that people run, each with its job and a template to start from, newest first.",
@@ -169,7 +172,7 @@ async def usecase(request: PageRequest) -> Template:
     values = {
         "entry": entry,
         "bots": await _fitting(request, BOTS, guide.get("category"), bots),
-        "others": await _others(request, USECASES, entry["slug"], guide.get("category")),
+        **await _others(request, USECASES, entry["slug"], guide.get("category")),
         "missing": [each["slug"] for each in named if not each.get("name")],
         "alternate": f"/api/v1/usecases/{entry['slug']}",
         "placements": await some_sponsored(request),
@@ -177,15 +180,16 @@ async def usecase(request: PageRequest) -> Template:
     return Template("usecase.html", values | {"structured": structured_data.usecase(request.base_url, entry)})
 
 
-async def _others(request: PageRequest, shelf: CatalogPage, slug: str, category: str | None) -> Sequence[Entry]:
-    """The newest other entries of a category, or of the whole list if there is no category or nothing else in it."""
-    for wanted in (category, None) if category else (None,):
-        query = {"category": wanted, "limit": FITTING + 1}
-        found = (await request.ask(shelf.lists, query=query)).or_raise()["data"]
-        others = [each for each in found if each["slug"] != slug][:FITTING]
-        if others:
-            return others
-    return ()
+async def _others(
+    request: PageRequest, shelf: CatalogPage, slug: str, category: str | None
+) -> Mapping[str, Sequence[Entry]]:
+    """The entries related to one, then the newest of its category. If there are none, the newest of the list as `others`."""
+    found = (await request.ask(shelf.relates, path={"slug": slug})).or_raise()["data"]
+    related = await _fitting(request, shelf, category, found, slug)
+    if related:
+        return {"related": related}
+    newest = (await request.ask(shelf.lists, query={"limit": FITTING + 1})).or_raise()["data"]
+    return {"others": [each for each in newest if each["slug"] != slug][:FITTING]}
 
 
 async def _named(request: PageRequest, slugs: Sequence[str]) -> Sequence[Entry]:
@@ -200,13 +204,17 @@ async def _named(request: PageRequest, slugs: Sequence[str]) -> Sequence[Entry]:
 
 
 async def _fitting(
-    request: PageRequest, shelf: CatalogPage, category: str | None, first: Sequence[Entry] = ()
+    request: PageRequest,
+    shelf: CatalogPage,
+    category: str | None,
+    first: Sequence[Entry] = (),
+    beside: str | None = None,
 ) -> Sequence[Entry]:
-    """The entries that are given, then the newest of a category, up to `FITTING` together."""
+    """The entries that are given, then the newest of a category, up to `FITTING` together. `beside` is not among them."""
     if category is None or len(first) >= FITTING:
         return first
     found = (await request.ask(shelf.lists, query={"category": category, "limit": FITTING * 2})).or_raise()["data"]
-    known = {each["slug"] for each in first}
+    known = {beside, *(each["slug"] for each in first)}
     return [*first, *(each for each in found if each["slug"] not in known)][:FITTING]
 
 
@@ -215,7 +223,7 @@ async def bot(request: PageRequest) -> Template:
     values = {
         "entry": entry,
         "usecases": await _fitting(request, USECASES, entry.get("category")),
-        "others": await _others(request, BOTS, entry["slug"], entry.get("category")),
+        **await _others(request, BOTS, entry["slug"], entry.get("category")),
         "alternate": f"/api/v1/bots/{entry['slug']}",
         "placements": await some_sponsored(request),
     }

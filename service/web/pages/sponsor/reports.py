@@ -3,17 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
 from actors.clock import DAY_MS, SECOND_MS
 from actors.shared import dates
 from service.web.pages.admin.administration import DAYS
 from service.web.pages.parts.booking_words import run_of
-from service.web.pages.parts.charts import Chart
 from service.web.pages.parts.filters import filtered
 from service.web.pages.parts.page import Audience, Page, PageRequest, Template
-from service.web.pages.parts.paging import numbered, page_at
+from service.web.pages.parts.paging import number_of, numbered, page_at
 from service.web.pages.sponsor.booking import delivery_chart, figures_of
 
 PATH = "/sponsor/reports"
@@ -31,25 +29,12 @@ GROUPS = {"booking": ("By booking", "Slot and ad"), "campaign": ("By ad", "Ad"),
 Json = Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class Sums:
-    """The counts of a booking on the asked days, the first and the last of which begin at `first_ms` and `last_ms`."""
-
-    booking_id: str
-    slot: str
-    campaign: str
-    first_ms: int
-    last_ms: int
-    impressions: int = 0
-    clicks: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
     """The figures of a report by booking, ad or slot. `whole` is the address of all `total` rows, None if they are here."""
 
     name: str
-    rows: Sequence[Sums | Json]
+    rows: Sequence[Json]
     total: int
     whole: str | None
 
@@ -65,71 +50,47 @@ class Table:
 async def report(request: PageRequest) -> Template:
     """The figures of the asked days. Days that cannot be reported are refused at their fields."""
     asked = {name: request.query.get(name) or None for name in ("from", "to")}
-    listed = filtered(await request.ask("listDeliveries", query=asked), DAYS, request.query)
-    shown = None if listed.refused else listed.page
-    days = {"from": shown["from"], "to": shown["to"]} if shown else asked
-    csv = page_at("/api/v1/sponsors/delivery", **days, format="csv")
-    rows: dict[str, Sequence[Sums | Json]] = {}
-    if shown is not None and shown["impressions"]:
-        rows = {"booking": by_booking(shown["items"]), "campaign": shown["campaigns"], "slot": shown["slots"]}
-    run = "" if shown is None else dates.days(_ms(shown["from"]), _ms(shown["to"]) + DAY_MS, request.now_ms)
-    values: dict[str, Any] = {"days": days, "run": run, "csv": csv}
     by = request.query.get("by", "")
-    if by in rows:
-        return Template("sponsor_report_by.html", values | _part(rows[by], by, days, request.query.get("page", "")))
+    wanted: dict[str, Any] = {"rows": LISTED}
+    if by in GROUPS:
+        wanted = {"by": by, "page": number_of(request.query.get("page", "")), "rows": PAGE_ROWS}
+    listed = filtered(await request.ask("readFigures", query=asked | wanted), DAYS, request.query)
+    shown = None if listed.refused else listed.page
+    days = {"from": shown["first"], "to": shown["last"]} if shown else asked
+    csv = page_at("/api/v1/sponsors/delivery", **days, format="csv")
+    run = "" if shown is None else dates.days(_ms(shown["first"]), _ms(shown["last"]) + DAY_MS, request.now_ms)
+    values: dict[str, Any] = {"days": days, "run": run, "csv": csv}
+    tables = shown["tables"] if shown is not None and shown["impressions"] else {}
+    if by in tables:
+        return Template("sponsor_report_by.html", values | _part(by, tables[by], days))
     values |= {
         "report": shown,
         "too_long": listed.too_much,
-        "chart": None if shown is None else _chart(shown, request.now_ms),
-        "tables": {name: _table(name, each, days) for name, each in rows.items()},
+        "chart": delivery_chart(shown["days"], request.now_ms) if shown is not None and tables else None,
+        "tables": {name: _table(name, each, days) for name, each in tables.items()},
         "spans": _spans(days, request.now_ms),
     }
     return listed.with_errors(Template("sponsor_reports.html", values))
 
 
-def _table(name: str, rows: Sequence[Sums | Json], days: Mapping[str, str | None]) -> Table:
-    whole = page_at(PATH, **days, by=name) if len(rows) > LISTED else None
-    return Table(name, rows[:LISTED], len(rows), whole)
+def _table(name: str, table: Json, days: Mapping[str, str | None]) -> Table:
+    whole = page_at(PATH, **days, by=name) if table["total"] > len(table["items"]) else None
+    return Table(name, table["items"], table["total"], whole)
 
 
-def _part(rows: Sequence[Sums | Json], by: str, days: Mapping[str, str | None], asked: str) -> dict[str, Any]:
+def _part(by: str, table: Json, days: Mapping[str, str | None]) -> dict[str, Any]:
     """The values of a page of all rows."""
 
     def address(page: int) -> str:
         return page_at(PATH, **days, by=by, page=str(page) if page > 1 else None)
 
-    page = numbered(rows, PAGE_ROWS, asked, address)
-    table = Table(by, page.rows, len(rows), None)
-    return {"table": table, "paging": page.paging, "all_figures": page_at(PATH, **days)}
+    page = numbered(range(table["total"]), PAGE_ROWS, str(table["page"]), address)
+    listed = Table(by, table["items"], table["total"], None)
+    return {"table": listed, "paging": page.paging, "all_figures": page_at(PATH, **days)}
 
 
-def by_booking(rows: Sequence[Json]) -> list[Sums]:
-    """The rows of a report added up by booking, most times shown first."""
-    sums: dict[str, Sums] = {}
-    for row in rows:
-        day = _ms(row["date"])
-        each = sums.setdefault(row["bookingId"], Sums(row["bookingId"], row["slot"], row["campaign"], day, day))
-        each.last_ms = day
-        each.impressions += row["impressions"]
-        each.clicks += row["clicks"]
-    return sorted(sums.values(), key=lambda each: (-each.impressions, each.booking_id))
-
-
-@lru_cache(1_024)
 def _ms(day: str) -> int:
     return int(datetime.combine(date.fromisoformat(day), datetime.min.time(), UTC).timestamp()) * SECOND_MS
-
-
-def _chart(shown: Json, now_ms: int) -> Chart | None:
-    """All bookings together by day. Days on which none ran are not measured."""
-    rows: Sequence[Json] = shown["items"]
-    if not shown["impressions"]:
-        return None
-    counted: dict[int, tuple[int, int]] = {}
-    for row in rows:
-        seen, clicked = counted.get(_ms(row["date"]), (0, 0))
-        counted[_ms(row["date"])] = seen + row["impressions"], clicked + row["clicks"]
-    return delivery_chart([(day, *counted[day]) for day in sorted(counted)], now_ms)
 
 
 def _spans(days: Mapping[str, str | None], now_ms: int) -> list[tuple[str, str, None, bool]]:

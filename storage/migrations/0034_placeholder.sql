@@ -1,3 +1,0 @@
--- Placeholder.
--- works with: 27
-select 1;
