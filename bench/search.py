@@ -174,6 +174,9 @@ async def run(entries: int, count: int, place: Path) -> bool:
     """Measure and print. Returns whether all is within its bounds."""
     async with catalog_of(entries, place) as store:
         snapshot, load = await loaded(store)
+    # As a node does after its start, so that collections do not stall the loop.
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)
     index, indexing, before = SearchIndex(), Costs(), memory_mib()
 
     def build() -> None:

@@ -35,7 +35,7 @@ SEARCH_CHARACTERS = 200
 AT_ONCE_ENTRIES = 2_000
 """Entries of a list whose searches take less time than a thread costs: well below a millisecond."""
 AT_FIRST_ENTRIES, SLICE = 10_000, 5_000
-"""More new entries than this are indexed by their titles and subjects first, and then in slices, so that neither a start nor
+"""More new entries than this are indexed by their titles first, and then in slices, so that neither a start nor
 a change that comes meanwhile has to wait for the rest."""
 
 

@@ -1,4 +1,4 @@
-"""The search index over the catalog, in memory. Pure but for `tantivy`, which holds the words.
+"""The search index over the catalog, in memory. `tantivy` holds the words.
 
 Equal entries give an equal order, whichever edits led to them. Ranks are therefore sums of whole numbers, each made of how
 many present entries have a word and of the field in which it stands. They depend on nothing that the index keeps of removed
@@ -7,8 +7,9 @@ entries, nor on the order in which entries came. Equal ranks go by time of addin
 A search runs on the state after one `apply`. All methods may run in threads, `apply` in one at a time.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from time import monotonic, sleep
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic_core import from_json
 from tantivy import Document, Filter, Index, SchemaBuilder, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
@@ -18,9 +19,15 @@ from service.snapshots.search_query import ALL, TITLE, TOPIC, Found, Search, Sta
 from service.snapshots.search_terms import Synonyms, asked
 from service.snapshots.search_text import Reader, Stem, folded, runs_of
 
+T = TypeVar("T")
+
 LONGEST_STEM_BYTES = 120
 HEAP_BYTES, LARGE_HEAP_BYTES, LARGE = 15_000_000, 60_000_000, 5_000
 """The buffer of a change: the least that tantivy takes, and more for a change of so many entries."""
+
+STRETCH_SECONDS, REST_SECONDS = 0.003, 0.00005
+"""How long a change indexes before other threads run, and how long it rests for them. tantivy releases the interpreter lock
+for each document, and has it again before a waiting thread wakes up, which then waits anew: a tenth of a second and more."""
 
 WEEK_MS, FIRST_WEEK_MS, WEEKS = 7 * 86_400_000, 1_577_836_800_000, 1_024
 """Within equal ranks, newer weeks are read first: 1,024 weeks from 2020. Earlier and later times count as the first and the
@@ -68,7 +75,7 @@ class SearchIndex:
     def apply(self, kind: Kind, saved: Iterable[Entry], removed: Iterable[str], *, brief: bool = False) -> None:
         """Add or replace the entries `saved` by slug, and remove those with the slugs `removed`. Searches see all of it or
         nothing. Takes milliseconds for a few entries, and about ten seconds for 100,000; a fifth of it if `brief`: the
-        entries are then found by their titles and by what they are about only, until they are saved again."""
+        entries are then found by their titles only, until they are saved again. Other threads run meanwhile."""
         self._lists[kind].apply(list(saved), list(removed), brief)
 
     def search(self, kind: Kind, q: str, limit: int, category: str | None = None) -> Found:
@@ -86,9 +93,8 @@ class SearchIndex:
         `document`, nearest first. Empty if none is near."""
         texts = texts_of(document)
         terms = [asked(text, self._stem, {}).words for text in (texts.title, *texts.about)]
-        return Search(self._lists[kind].state, self._stem).related(
-            slug, [each for many in terms for each in many], limit
-        )
+        words = [each for many in terms for each in many]
+        return Search(self._lists[kind].state, self._stem).related(slug, words, limit, texts.category)
 
     def __len__(self) -> int:
         return sum(each.state.entries for each in self._lists.values())
@@ -137,9 +143,9 @@ class _List:
         writer = self._index.writer(LARGE_HEAP_BYTES if len(saved) >= LARGE else HEAP_BYTES, 1)
         reader = Reader(self._stem)
         if self.state.entries:
-            for slug in (*removed, *(entry.slug for entry in saved)):
+            for slug in giving_way((*removed, *(entry.slug for entry in saved))):
                 writer.delete_documents_by_term("slug", slug)
-        for entry in saved:
+        for entry in giving_way(saved):
             writer.add_document(_document(reader, entry, brief))
         writer.commit()
         self.state = self._read()
@@ -147,11 +153,21 @@ class _List:
         self.state = self._read()
 
 
+def giving_way(items: Iterable[T]) -> Iterator[T]:
+    """The items, with rests in which other threads run."""
+    began = monotonic()
+    for item in items:
+        yield item
+        if monotonic() - began >= STRETCH_SECONDS:
+            sleep(REST_SECONDS)
+            began = monotonic()
+
+
 def _document(reader: Reader, entry: Entry, brief: bool) -> Document:
     made = Document()
     texts = texts_of(entry.document)
-    title, about = reader.words_of(texts.title), list(map(reader.words_of, texts.about))
-    rest = () if brief else map(reader.words_of, texts.rest)
+    title = reader.words_of(texts.title)
+    about, rest = ([], []) if brief else (list(map(reader.words_of, each)) for each in (texts.about, texts.rest))
     for name, many in ((TITLE, (title,)), (TOPIC, about), (ALL, (title, *about, *rest))):
         for words in many:
             # Values of a field are apart, so that phrases do not reach from one to the next.

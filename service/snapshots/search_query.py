@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tantivy import DocAddress, Occur, Query, Searcher
 
 from service.snapshots.search_terms import MAX_WORDS, Asked, Side, Spelled, Term, Way, loosened
-from service.snapshots.search_text import Stem
+from service.snapshots.search_text import Stem, is_of_letters
 
 ALL, TITLE, TOPIC = "all", "title", "topic"
 """The fields of words: the whole entry, its title or name, and what it is about (category, job, title of the guide)."""
@@ -31,6 +31,9 @@ GUESSED, COMPLETED = 0.7, 0.4
 """The worth of a word that stands for an unknown one, and of one that continues a known one."""
 FAR_BEHIND = 0.15
 """Entries with a lower share of the best rank are no result of a relaxed search."""
+HAVING = 1.0
+"""What each word counts for itself if not all are needed, beside its rarity, so that many common words outweigh
+a rare one."""
 MAX_RELAXED = 8
 MAX_SCANNED = 5_000
 """Entries that are read for having few of the words, unless the rarest word has more."""
@@ -43,7 +46,7 @@ SHORTEST_CORRECTED, LONG = 4, 8
 SHORTEST_FAMILY = 6
 """Letters that words of one family share, such as `genealogy` and `genealogist`."""
 MAX_WAYS = 3
-RELATED_TERMS, RELATED_BEHIND = 12, 0.2
+RELATED_TERMS, RELATED_BEHIND = 12, 0.4
 PAGE, TIMES, LARGEST_PAGE = 100, 8, 8_000
 """Hits that are read beyond the limit, and how many times as many are read next, while all have the rank of the last one."""
 MAX_COUNTED = 10_000
@@ -116,17 +119,29 @@ class Search:
             hits = self._completed(asked.sides, hits, limit)
         if hits or not asked.plain:
             return Found(tuple(hit.slug for hit in hits))
-        hits = self._relaxed(asked.words, limit)
+        joined = Asked(tuple(side._replace(wanted=self._joined(side.wanted)) for side in asked.sides))
+        hits = self._exact(joined.sides, limit) if joined.sides != asked.sides else ()
+        if hits:
+            return Found(tuple(hit.slug for hit in hits))
+        known = [term for term in asked.words if term in joined.words or self._count(term.ways)]
+        hits = self._relaxed([*(term for term in joined.words if term not in known), *known], limit)
         return Found(tuple(hit.slug for hit in hits), relaxed=bool(hits))
 
-    def related(self, slug: str, terms: Sequence[Term], limit: int) -> tuple[str, ...]:
-        """The slugs of the entries that have the rarest of these terms, without the entry that has them all."""
+    def related(self, slug: str, terms: Sequence[Term], limit: int, category: str | None = None) -> tuple[str, ...]:
+        """The slugs of the entries that have the rarest of these terms, without the entry that has them all. To share the
+        `category` counts like a word of the title that as many entries have."""
         known = [term for term in dict.fromkeys(terms) if not term.common and self._count(term.ways) > 1]
         weights = self._weights(known)
         best = sorted(known, key=lambda term: -weights[term])[:RELATED_TERMS]
-        if not best:
-            return ()
-        query = Query.boolean_query([_must(self._most(best)), _must_not(self._term("slug", slug))])
+        near = self._most(best) if best else Query.empty_query()
+        if category is not None:
+            shared = self._term("category", category)
+            sharing = self._number(shared)
+            # All of a small category are near. Those of a large one take too long to read, and need a word in common.
+            common = _must(near) if sharing > MAX_SCANNED else _should(near)
+            points = int(IN_TITLE * FINEST * (HAVING + self._rarity(sharing)))
+            near = Query.boolean_query([common, _should(self._scored(shared, points))])
+        query = Query.boolean_query([_must(near), _must_not(self._term("slug", slug))])
         return tuple(hit.slug for hit in near_the_best(self._hits(query, limit), RELATED_BEHIND))
 
     # All words.
@@ -183,7 +198,7 @@ class Search:
 
     def _most(self, terms: Sequence[Term]) -> Query:
         """The entries that have one of the rarest terms, by all that they have."""
-        weights = self._weights(terms)
+        weights = self._weights(terms, HAVING)
         best = sorted(terms, key=lambda term: -weights[term])[:RELATED_TERMS]
         scanned, rare = 0, list[Term]()
         for term in best:
@@ -200,16 +215,23 @@ class Search:
 
     def _guesses(self, term: Term, *, last: bool) -> tuple[Way, ...]:
         """What an unknown word may stand for: those that it begins if it is the last, else the nearest ones."""
-        ways = self._continuations(term.word) if last and len(term.word) >= SHORTEST_START else ()
-        if any(self._count((way,)) for way in ways):
-            return tuple(ways)
-        return self._corrections(term.word)
+        continued = self._continuations(term.word) if last and len(term.word) >= SHORTEST_START else ()
+        for ways in (continued, self._singulars(term.word)):
+            if any(self._count((way,)) for way in ways):
+                return tuple(ways)
+        return self._corrections(term.word) if is_of_letters(term.word) else ()
 
     def _continuations(self, word: str) -> Sequence[Way]:
         """The words that begin so, and the stem of a word whose ending is unfinished."""
         stems = [word[:end] for end in range(SHORTEST_COMPLETED, len(word)) if _begins_ending(word[end:])]
         begins = Way((word,), worth=GUESSED, spelled=Spelled.BEGINNING)
         return [begins, *(Way((stem,), worth=GUESSED) for stem in stems)]
+
+    def _singulars(self, word: str) -> Sequence[Way]:
+        """The words that begin with the stem of a word in the plural, or with another ending."""
+        stem = self.stem(word)
+        ended = SHORTEST_COMPLETED <= len(stem) < len(word) and word.startswith(stem)
+        return [Way((stem,), worth=GUESSED, spelled=Spelled.BEGINNING)] if ended else ()
 
     def _corrections(self, word: str) -> tuple[Way, ...]:
         mistakes = mistakes_of(word)
@@ -229,6 +251,18 @@ class Search:
             if all(stems) and all(self._count((Way((stem,)),)) for stem in stems):
                 yield stems
 
+    def _joined(self, terms: Sequence[Term]) -> tuple[Term, ...]:
+        """The terms, but one for two neighbours that are a known word if they are written as one."""
+        made: list[Term] = []
+        for term in terms:
+            both = made[-1].word + term.word if made and made[-1].word and term.word else ""
+            way = Way((self.stem(both),))
+            if is_of_letters(both) and not (made[-1].common and term.common) and self._count((way,)):
+                made[-1] = Term((way,))
+            else:
+                made.append(term)
+        return tuple(made)
+
     def _misspelled_endings(self, word: str, mistakes: int) -> Iterable[tuple[str, ...]]:
         """The known stems of a word whose rest is a misspelled ending, of which more is right than wrong."""
         for end in range(SHORTEST_CORRECTED, len(word)):
@@ -245,14 +279,19 @@ class Search:
         if known is None:
             if len(self.state.counted) >= MAX_COUNTED:
                 self.state.counted.clear()
-            query = _either([self._way(ALL, way) for way in ways])
-            known = self.state.searcher.search(query, limit=1, count=True).count  # type: ignore[attr-defined]
-            self.state.counted[ways] = known
+            known = self.state.counted[ways] = self._number(_either([self._way(ALL, way) for way in ways]))
         return known
 
-    def _weights(self, terms: Sequence[Term]) -> Mapping[Term, int]:
+    def _number(self, query: Query) -> int:
+        found: int = self.state.searcher.search(query, limit=1, count=True).count  # type: ignore[attr-defined]
+        return found
+
+    def _rarity(self, count: int) -> float:
+        return log(1 + self.state.entries / max(1, count))
+
+    def _weights(self, terms: Sequence[Term], least: float = 0.0) -> Mapping[Term, int]:
         """Whole numbers, so that sums do not depend on the order of adding. Higher for a term that fewer entries have."""
-        exact = {term: log(1 + self.state.entries / max(1, self._count(term.ways))) for term in terms}
+        exact = {term: least + self._rarity(self._count(term.ways)) for term in terms}
         scale = min(FINEST, MAX_RANK / (IN_ALL_FIELDS + 1) / max(1.0, sum(exact.values())))
         return {term: max(1, int(scale * weight)) for term, weight in exact.items()}
 

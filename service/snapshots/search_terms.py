@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import chain
 from typing import NamedTuple
 
-from service.snapshots.search_text import MAX_JOINED, Run, Stem, folded, is_unspaced, pairs_of, runs_of
+from service.snapshots.search_text import MAX_JOINED, Run, Stem, folded, is_of_letters, is_unspaced, pairs_of, runs_of
 
 MAX_WORDS = 24
 """Words of one side of a search that are demanded. A search of 200 characters can hold 100."""
@@ -59,8 +59,8 @@ class Way(NamedTuple):
 
 
 class Term(NamedTuple):
-    """One word or phrase with the ways to write it. `word` is what may be misspelled or unfinished, or empty. One that is
-    `common` adds to the rank only, unless the search has no others."""
+    """One word or phrase with the ways to write it. `word` is what may be misspelled or unfinished, or empty; one with digits
+    may be unfinished only. One that is `common` adds to the rank only, unless the search has no others."""
 
     ways: tuple[Way, ...]
     word: str = ""
@@ -148,12 +148,13 @@ class _Reader:
                 yield from self._of_run(Run((part,)), ways=ways)
             return
         stems = self._stems(run.parts)
-        signed = [each for each in run.joined if not each.isalnum()]
+        signed = [each for each in run.joined if each[-1] in "+#"]
         if signed:
             yield Term((Way((signed[0],)),))
         elif stems:
-            joined = "".join(run.parts)
-            found = [Way(stems), *(Way((self._stem(joined),)) for each in run.joined if each == joined)]
+            # Of a single word, what is beside it is the word without its article.
+            whole = run.joined if len(run.parts) == 1 else (each for each in run.joined if each == "".join(run.parts))
+            found = [Way(stems), *(Way((self._stem(each),)) for each in whole)]
             if ways:
                 found += [Way(each, tight=False, worth=0.6) for each in self._synonyms.get(" ".join(stems), ())]
             yield Term(tuple(found), _guessed(run), _is_common(run))
@@ -163,9 +164,13 @@ class _Reader:
 
 
 def _guessed(run: Run) -> str:
-    """The word of a run that may be misspelled: a single one of letters, if it is not too long for a word."""
-    word = run.parts[0] if len(run.parts) == 1 else ""
-    return word if word.isalpha() and len(word) <= MAX_JOINED and not is_unspaced(word) else ""
+    """The word of a run that may be misspelled or unfinished: a single one, if it is not too long for a word."""
+    return _guessable(run.parts[0]) if len(run.parts) == 1 else ""
+
+
+def _guessable(word: str) -> str:
+    wordlike = is_of_letters(word) or word.isdecimal()
+    return word if wordlike and len(word) <= MAX_JOINED and not is_unspaced(word) else ""
 
 
 def _is_common(run: Run) -> bool:
@@ -181,7 +186,7 @@ def loosened(terms: Sequence[Term]) -> Sequence[Term]:
     for term in terms:
         first = term.ways[0]
         if len(first.stems) > 1:
-            loose += (Term((Way((stem,)),)) for stem in first.stems)
+            loose += (Term((Way((stem,)),), _guessable(stem)) for stem in first.stems)
             loose += (Term((way,)) for way in term.ways[1:])
         else:
             loose.append(term)

@@ -4,6 +4,9 @@ Both are brought to one spelling, so that a word is found however it is typed: U
 case, no accents. Words are letters or digits. `Node.js` has the words `node` and `js`, one after the other, and `nodejs`
 beside them; `B2B` has three words. Scripts without spaces, and Hangul, are taken apart into pairs of neighbouring letters,
 which are found within any longer text.
+
+Letters that people leave out or replace are brought to one form: accents, nukta, virama, tatweel, the Arabic forms of yeh,
+kaf and heh. A trade mark sign is left out, and other signs made of letters are words of their own.
 """
 
 import re
@@ -19,15 +22,20 @@ MAX_JOINED = 40
 MAX_CHUNKS, MAX_LETTERS = 100_000, 2_000_000
 """Words with their signs that one reader remembers, and their letters."""
 
-_UNDECOMPOSED = {
+_OTHER_FORMS = {
     **dict(zip("øđłıħŧðþ", ("o", "d", "l", "i", "h", "t", "d", "th"), strict=True)),
     **dict(zip("æœ", ("ae", "oe"), strict=True)),
+    **dict.fromkeys("\u0649\u06cc\u06d2", "\u064a"),
+    **dict.fromkeys("\u0629\u06be\u06c1\u06d5", "\u0647"),
+    "\u06a9": "\u0643",
 }
-"""Latin letters that Unicode does not take apart, in lower case."""
+"""Letters that Unicode does not take apart, in lower case: Latin ones, and Arabic yeh, heh and kaf as they are typed."""
+_NUKTA, _VIRAMA = 7, 9
+"""Canonical classes of marks that are often not typed."""
 _ACCENTED = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC", "COMBINING")
 """The scripts whose marks are left out, by the beginning of Unicode's names. In others, marks are vowels."""
-_APOSTROPHES, _HYPHENS = "\u2018\u2019\u02bc\u02b9\u2032", "\u2010\u2011\u2012\u2212"
-_QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u300c\u300d"
+_APOSTROPHES, _HYPHENS = "\u2018\u2019\u02bc\u02b9\u2032\u05f3", "\u2010\u2011\u2012\u2212"
+_QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u300c\u300d\u05f4"
 _SPACELIKE = "\u200b\ufeff\u2060"
 """Characters without width that separate words."""
 
@@ -47,7 +55,23 @@ _POSSESSIVE = re.compile(r"'s(?![^\W_])")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _LATIN = re.compile(r"[A-Za-z]+")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_ARTICLE = re.compile("(?:[\u0648\u0628\u0643\u0641]?\u0627\u0644|\u0644\u0644)(?=..)")
+"""The Arabic article, with the words that are written together with it."""
 
+_STRETCHING = "\u0640\u07fa\u180a"
+"""Tatweel, and its like in N'Ko and Mongolian."""
+_REGIONAL = "\U0001f1e6-\U0001f1ff"
+_IS_REGIONAL = re.compile(f"[{_REGIONAL}]")
+_RAISED = "\u00aa\u00ba\u02b0-\u02b8\u02e0-\u02e4\u1d2c-\u1d61\u1d9b-\u1dbf\u2071\u207f"
+_HEBREW = "[\u0591-\u05f2]"
+_JOINTS = (
+    (re.compile(f"[{_REGIONAL}]{{1,2}}"), r" \g<0> "),
+    # Raised letters end abbreviations, and zero width non-joiners part compounds: both are found with and without.
+    (re.compile(rf"(?<=[^\W{_RAISED}])[{_RAISED}]+"), r"-\g<0>"),
+    (re.compile(r"(?<=[^\s\"(-])\u200c+(?=[^\s\"])"), "-"),
+    (re.compile(f'(?<={_HEBREW})[{_QUOTES}"](?={_HEBREW})'), "'"),
+)
+"""What joins letters or keeps them apart, and what it becomes."""
 
 _PUNCTUATION = ".,;:!?()"
 _CONTROLS = dict.fromkeys((*range(32), 127), " ")
@@ -68,16 +92,29 @@ class Words(NamedTuple):
 class _Folding(dict[int, str]):
     """The spelling of each character, found when it is first met."""
 
+    def __init__(self, spelling: Callable[[str], str]) -> None:
+        super().__init__()
+        self._spelling = spelling
+
     def __missing__(self, code: int) -> str:
         if len(self) >= MAX_FOLDED:
             self.clear()
-        folded = self[code] = _folded_character(chr(code))
+        folded = self[code] = self._spelling(chr(code))
         return folded
 
 
+def _parted_sign(character: str) -> str:
+    """A character, with spaces around it if it is a sign that NFKC spells with letters, or a space for a trade mark."""
+    if character in _STRETCHING:
+        return ""
+    if unicodedata.category(character)[0] != "S" or not any(map(str.isalpha, unicodedata.normalize("NFKC", character))):
+        return character
+    return " " if unicodedata.decomposition(character).startswith("<super>") else f" {character} "
+
+
 def _folded_character(character: str) -> str:
-    if character in _UNDECOMPOSED:
-        return _UNDECOMPOSED[character]
+    if character in _OTHER_FORMS:
+        return _OTHER_FORMS[character]
     if character.isascii():
         return _CONTROLS.get(ord(character), character)
     if character in _APOSTROPHES or character in _HYPHENS or character in _QUOTES:
@@ -90,29 +127,36 @@ def _folded_character(character: str) -> str:
             return str(unicodedata.digit(character, character))
         case "S":
             # A sign such as an emoji is a word of its own. Modifiers change the colour of the one before.
-            return "" if category == "Sk" else f" {character} "
+            return "" if category == "Sk" else character if _IS_REGIONAL.match(character) else f" {character} "
     return "" if category == "Cf" and character not in _SPACELIKE else " "
 
 
 def _without_marks(character: str) -> str:
     if unicodedata.category(character) in ("Mn", "Me"):
         name = unicodedata.name(character, "")
-        return (
-            "" if name.startswith((*_ACCENTED, "VARIATION")) or unicodedata.category(character) == "Me" else character
-        )
+        left_out = unicodedata.category(character) == "Me" or _is_often_omitted(character)
+        return "" if left_out or name.startswith((*_ACCENTED, "VARIATION")) else character
     if not unicodedata.name(character, "").startswith(_ACCENTED):
-        return character
+        parts = unicodedata.normalize("NFD", character)
+        return unicodedata.normalize("NFC", "".join(part for part in parts if unicodedata.combining(part) != _NUKTA))
     letters = "".join(part for part in unicodedata.normalize("NFD", character) if unicodedata.category(part) != "Mn")
-    return _UNDECOMPOSED.get(letters, letters)
+    return _OTHER_FORMS.get(letters, letters)
 
 
-_FOLDING = _Folding()
+def _is_often_omitted(mark: str) -> bool:
+    return unicodedata.combining(mark) in (_NUKTA, _VIRAMA) and not _IS_UNSPACED.match(mark)
+
+
+_PARTED_SIGNS, _FOLDING = _Folding(_parted_sign), _Folding(_folded_character)
 
 
 def folded(text: str) -> str:
     """The text in the one spelling: words of letters, digits and marks, signs of ASCII, and spaces."""
     if text.isascii():
         return text.lower().translate(_CONTROLS)
+    text = text.translate(_PARTED_SIGNS)
+    for joint, replacement in _JOINTS:
+        text = joint.sub(replacement, text)
     # Lower case can take letters apart again, which the folding of each character puts right.
     return unicodedata.normalize("NFKC", text).casefold().translate(_FOLDING)
 
@@ -192,8 +236,8 @@ def runs_of(text: str) -> Iterator[Run]:
 
 
 def _run_of(run: str) -> Run:
-    if run.isalpha() and not _IS_UNSPACED.search(run):
-        return Run((run,))
+    if _is_spaced_word(run):
+        return Run((run,), _without_article(run))
     bare = run.rstrip("+#")
     joined = [run] if bare != run else []
     for letters, pieces in groupby(_SIGN.split(bare), key=_is_spaced_word):
@@ -204,7 +248,17 @@ def _run_of(run: str) -> Run:
 
 
 def _is_spaced_word(piece: str) -> bool:
-    return piece.isalpha() and not _IS_UNSPACED.search(piece)
+    return is_of_letters(piece) and not _IS_UNSPACED.search(piece)
+
+
+def is_of_letters(word: str) -> bool:
+    """Whether a word has letters and their marks only, such as vowel signs."""
+    return word.isalpha() or (word[:1].isalpha() and all(unicodedata.category(each)[0] in "LM" for each in word))
+
+
+def _without_article(word: str) -> tuple[str, ...]:
+    article = _ARTICLE.match(word)
+    return (word[article.end() :],) if article else ()
 
 
 def _joined(pieces: Sequence[str]) -> Sequence[str]:

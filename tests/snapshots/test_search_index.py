@@ -264,6 +264,35 @@ def test_the_entries_whose_words_continue_the_last_one_stand_behind_those_that_h
     assert found('"java"', entries) == ["java"]
 
 
+def test_a_number_is_completed_but_never_corrected() -> None:
+    entries = (bot("room", name="Room 3510", addedAt=1), bot("part", name="IPZ-954 Finder", addedAt=1))
+    assert relaxed("351", entries) == relaxed("room 35", entries) == ["room"]
+    assert relaxed("ipz95", entries) == ["part"]
+    for q in ("3501", "351 x", "3511"):
+        assert index_of(*entries).search(Kind.BOTS, q, 20) == Found(()), q
+
+
+def test_a_word_that_was_typed_as_two_is_found_unless_an_entry_has_both() -> None:
+    entries = (bot("sheet", name="Spreadsheet Cleaner", addedAt=1), bot("flow", name="Workflow", addedAt=1))
+    assert found("spread sheets", entries) == found("cleaner of spread sheets", entries) == ["sheet"]
+    assert relaxed("submarine work flows", entries) == ["flow"]
+    assert found('"work flow"', entries) == found("work -flow", entries) == []
+    both = (*entries, bot("both", name="Work", job="Water must flow.", addedAt=1))
+    assert found("work flow", both) == ["both"]
+
+
+def test_an_unknown_plural_is_completed_from_its_stem_before_it_is_corrected() -> None:
+    entries = (bot("doctor", name="Doctor", addedAt=1), bot("dock", name="Dock", addedAt=1))
+    assert relaxed("docs please", (bot("docx", name="Docx file"), bot("cost", name="Dogs"))) == ["docx"]
+    assert sorted(relaxed("docs submarine", entries)) == ["dock", "doctor"]
+
+
+def test_entries_with_more_of_the_words_come_before_those_with_a_rarer_one() -> None:
+    common = [bot(f"common-{number}", name=f"Invoice {number}", job="Reminder.", addedAt=1) for number in range(8)]
+    rare = bot("rare", who="A diver with an okapi", addedAt=9)
+    assert relaxed("okapi invoice reminder submarine", [rare, *common])[-1] == "rare"
+
+
 def test_letters_that_were_swapped_left_out_or_doubled_are_corrected() -> None:
     for q in (
         "invioce chaser",
@@ -344,6 +373,20 @@ def test_a_category_of_any_name_can_be_searched() -> None:
 
 def test_entries_about_the_same_are_related_the_nearest_first() -> None:
     index = index_of(*OFFICE)
-    assert index.related(Kind.BOTS, "reader", OFFICE[1].document, 5) == ("chaser", "clerk")
+    assert index.related(Kind.BOTS, "reader", OFFICE[1].document, 5) == ("chaser",)
     assert index.related(Kind.BOTS, "painter", OFFICE[0].document, 5) == ("gardener",)
     assert index.related(Kind.USECASES, "reader", OFFICE[1].document, 5) == ()
+
+
+def test_a_shared_category_counts_like_a_shared_word_of_the_title(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = (
+        bot("asked", name="Okapi feeder", category="Other", job="Walks each week.", addedAt=1),
+        bot("week", name="Planner", category="Office", job="Plans a week.", addedAt=9),
+        bot("other", name="Ticket seller", category="Other", job="Sells.", addedAt=1),
+        bot("both", name="Cleaner", category="Other", job="Cleans each week.", addedAt=1),
+    )
+    assert index_of(*entries).related(Kind.BOTS, "asked", entries[0].document, 5)[:2] == ("both", "other")
+    larger = (*entries, bot("last", name="Usher", category="Other", job="Ushers.", addedAt=1))
+    assert {"other", "last"} <= set(index_of(*larger).related(Kind.BOTS, "asked", entries[0].document, 5))
+    monkeypatch.setattr(search_query, "MAX_SCANNED", 3)
+    assert index_of(*larger).related(Kind.BOTS, "asked", entries[0].document, 5) == ("both",)
