@@ -70,8 +70,8 @@ def last_change_of_a_page_skipped(right: Any, log: ChangeLog, after: int, limit:
 
 
 @BUGS.around(CatalogList, "edited")
-def old_version_stays(right: Any, entries: CatalogList, gone: Any, new: Any, words: Any) -> Any:
+def old_version_stays(right: Any, entries: CatalogList, gone: Any, new: Any) -> Any:
     """A node goes on to show an entry as it was before an edit."""
     edited = {row.slug for row in gone} & {row.slug for row in new}
     gone, new = ([row for row in rows if row.slug not in edited] for rows in (gone, new))
-    return right(entries, gone, new, words)
+    return right(entries, gone, new)
