@@ -67,7 +67,7 @@ WEEKS = [week_of(int(time.time() * 1_000)) + number * WEEK_MS for number in rang
 SLOTS = ["left-top", "left-bottom", "right-top", "right-bottom"]
 ADDRESSES = ["https://tools.example.com/", "http://www.example.org/start?from=here#top"]
 CAMPAIGN, BOOKING, KEY = "the-campaign", "the-booking", "the-key"
-WEBHOOK, DELIVERY = "the-webhook", "the-delivery"
+WEBHOOK, DELIVERY, SUBMISSION = "the-webhook", "the-delivery", "the-submission"
 PLACEMENT: str = EVENT_OPERATIONS[0].example["bookingId"]
 """The document's own examples use this live placement."""
 
@@ -84,6 +84,7 @@ DICTIONARIES = {
     "keys": [KEY],
     "webhooks": [WEBHOOK],
     "deliveries": [DELIVERY],
+    "submissions": [SUBMISSION],
     "claims": [CLAIM_TOKEN],
     "accounts": [SPONSOR],
     "usecases": [USECASE],
@@ -126,6 +127,7 @@ def configuration() -> SchemathesisConfig:
                 _under("/slots/", path_id="slots"),
                 _under("/keys/", path_id="keys"),
                 _under("/webhooks/.id", path_id="webhooks", path_deliveryId="deliveries"),
+                _under("/submissions/", path_id="submissions"),
                 _under("/usecases/", path_slug="usecases"),
                 _under("/bots/", path_slug="bots"),
                 _under("/accounts/tier", body_email="accounts"),
@@ -154,7 +156,9 @@ LEFT_OUT = [
 ]
 LEFT_OUT_OF = {
     # A retired slot is not deleted: administrators can bring it back by an edit.
-    "editSlot": [checks.use_after_free]
+    "editSlot": [checks.use_after_free],
+    # Nor is a retired entry: administrators read it, and bring it back.
+    **{name: [checks.use_after_free] for name in ("getStoredUseCase", "getStoredBot", "putUseCase", "putBot")},
 }
 
 
@@ -299,6 +303,18 @@ def _furnish(target: Target) -> None:
     test = f"/sponsors/webhooks/{target.there[WEBHOOK]}/test"
     target.there[DELIVERY] = target.ask("POST", test, "administrator")["delivery"]["id"]
     target.there[KEY] = target.ask("POST", "/sponsors/keys", "administrator", scoped)["id"]
+    entry = {
+        "slug": "bin-finder",
+        "name": "Bin Finder",
+        "category": "Homes",
+        "who": "A tenant",
+        "handle": "@tenant",
+        "job": "Finds bins.",
+    }
+    entry["templateUrl"] = "https://example.com/bins"
+    proposed = {"kind": "bots", "entry": entry}
+    made = target.ask("POST", "/catalog/submissions", "administrator", proposed)
+    target.there[SUBMISSION] = made["submission"]["id"]
 
 
 def _shown(target: Target, brand: Mapping[str, Any]) -> str:

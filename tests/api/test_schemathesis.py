@@ -104,6 +104,7 @@ NEVER = {
     *IN_SESSIONS,
 }
 BY_CHANCE = {"submitCampaign", "reviewCampaign", "pauseCampaign", "resumeCampaign", "refundBooking"} | {
+    "reviewSubmission",
     "requestRefund",
     "declineRefund",
     "editScopedKey",

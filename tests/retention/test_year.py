@@ -60,9 +60,9 @@ async def test_after_a_while_only_what_is_kept_grows_in_postgres(database: Datab
     assert await growth(database) == GROWING_IN_POSTGRES
 
 
-UNSEEN = {"journal", "unconfirmed emails", "deletions"}
-"""The journal in memory has no times, emails are forgotten and not rows, and an account has one deletion at most. The
-contract tests show these three."""
+UNSEEN = {"journal", "unconfirmed emails", "deletions", "retired entries"}
+"""The journal in memory has no times, emails are forgotten and not rows, an account has one deletion at most, and nobody
+retires an entry. The contract tests show these four."""
 
 GROWN = {
     "sign-in codes": {"sign_ins"},

@@ -127,7 +127,7 @@ async def list_retired(services: Services, call: Call) -> Answer:
 def condition_of(call: Call) -> Condition | Refused:
     """What `If-Match` and `If-None-Match` ask for (RFC 9110, 13.1). The comparison of If-Match is strong."""
     headers = call.request.headers
-    only_new = headers.get("if-none-match") or None
+    only_new = headers.get("if-none-match")
     if only_new not in (None, ANY):
         return invalid_field("If-None-Match", "any", "must be * here, which creates only")
     if_match = headers.get("if-match")

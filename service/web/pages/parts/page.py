@@ -183,7 +183,9 @@ class PageRequest:
         """Call an operation of the API as the visitor of this page. Query parameters that are None are left out. `condition`
         has the header `if-match` or `if-none-match`."""
         operation = BY_NAME[name]
-        headers = {**self.request.headers, "content-type": "application/json", "if-none-match": ""}
+        headers = {**self.request.headers, "content-type": "application/json"}
+        # It is about the page.
+        headers.pop("if-none-match", None)
         headers |= condition or {}
         if idempotency_key is not None:
             headers[IDEMPOTENCY_KEY] = idempotency_key
