@@ -21,7 +21,7 @@ from tests.acceptance.processes import SECRET, Settings
 
 SEED = int(os.environ.get("CATALOG_TEST_SEED") or random.SystemRandom().randrange(10**6))
 NODES, EDITORS, EDITS = 3, 24, 10_000
-ROUNDS = 3
+ROUNDS = 5
 """In each, every node is killed once."""
 SLUGS = 60
 PLENTY = 1_000_000
