@@ -17,7 +17,8 @@ from pathlib import Path
 
 import trio
 
-from actors.catalog.store import Entry, Import, Kind
+from actors.catalog.messages import Entry, Kind
+from actors.catalog.store import Import
 from bench.generate_catalog import Writer
 from bench.stage import tell, temporary_place, write_catalog
 from service.seed.catalog_file import parse

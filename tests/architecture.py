@@ -157,7 +157,7 @@ VALUES = (
     "actors.shared.money",
     "actors.times",
     "actors.times",
-    "actors.catalog.store",
+    "actors.catalog.messages",
     "actors.catalog.submissions",
     "actors.bookings.records",
     "actors.bookings.invoices",

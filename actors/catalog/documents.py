@@ -1,4 +1,4 @@
-"""What is read out of the document of an entry. Pure."""
+"""The category in the document of an entry. Pure."""
 
 import json
 import re

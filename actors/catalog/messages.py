@@ -53,7 +53,7 @@ def version_of(served: bytes) -> bytes:
 
 
 class ChangeType(StrEnum):
-    """What happened to an entry. One that was removed and comes back is added again."""
+    """The type of a change. An entry that was removed and comes back is added again."""
 
     ADDED = "added"
     UPDATED = "updated"
@@ -90,7 +90,7 @@ Draft = Callable[[int], bytes]
 
 
 class Condition(NamedTuple):
-    """What must hold of an entry before it changes: `versions`, one of which it must have, or `absent`."""
+    """The conditions of a change: the entry has one of `versions`, or it is `absent`."""
 
     versions: Collection[bytes] | None = None
     absent: bool = False

@@ -1,7 +1,7 @@
 """The rules of editing the catalog: entries and messages in, changes and answers out. Pure."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ TARGETS = {Kind.USECASES: "usecase", Kind.BOTS: "bot"}
 """The types of the targets of audit records."""
 
 WORDS = {Kind.USECASES: "use case", Kind.BOTS: "bot template"}
+"""The words for one entry of a kind."""
 
 
 @dataclass(slots=True)
@@ -104,9 +105,8 @@ class EntryWork:
         self._round(message.id).saved[message.id] = entry
         self._entries[message.id] = entry
         self._retired.pop(message.id, None)
-        fields = _changed_fields(known, entry)
         action = "entry.edited" if current else "entry.restored" if retired else "entry.created"
-        self._audit(message.audit, action, {"fields": fields} if known else {})
+        self._audit(message.audit, action, {"fields": _changed_fields(known, entry)} if known else {})
         return EntrySaved(entry, created=current is None)
 
     def retire(self, message: RetireEntry) -> EntryRetired | Conflict | Refused:
@@ -144,15 +144,12 @@ def unknown_entry(kind: Kind) -> Refused:
 def _holds(condition: Condition, current: Entry | None) -> bool:
     if condition.absent and current is not None:
         return False
-    versions: Collection[bytes] | None = condition.versions
-    if versions is None:
+    if condition.versions is None:
         return True
-    return current is not None and (not versions or current.version in versions)
+    return current is not None and (not condition.versions or current.version in condition.versions)
 
 
-def _changed_fields(before: Entry | None, after: Entry) -> list[str]:
+def _changed_fields(before: Entry, after: Entry) -> list[str]:
     """The names of the fields that differ, in the order of their names."""
-    if before is None:
-        return []
     old, new = json.loads(before.document), json.loads(after.document)
     return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))

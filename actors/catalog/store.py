@@ -11,22 +11,6 @@ from actors.catalog.messages import Change, Entry, EntryId, Kind, Retired
 from actors.catalog.state import Decision, Snapshot
 from actors.values import BatchId
 
-__all__ = [
-    "TOPIC",
-    "CatalogStore",
-    "Change",
-    "Counts",
-    "Decide",
-    "Entry",
-    "Import",
-    "ImportCounts",
-    "Kind",
-    "Progress",
-    "Revision",
-    "Stored",
-    "TakeChanges",
-]
-
 TOPIC = "catalog"
 """The topic announced to all nodes when a change commits."""
 
@@ -56,7 +40,7 @@ class Revision(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What a store has of an entry: the entry, or, if it was removed, what it was."""
+    """An entry as a store has it: `entry`, or `retired` if it was removed; neither if it is unknown."""
 
     entry: Entry | None = None
     retired: Retired | None = None

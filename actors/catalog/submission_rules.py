@@ -42,8 +42,8 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class LockSet:
-    """What a batch locks and reads, sorted: submissions by id, the accounts whose submissions are counted, and the entries
-    of proposals. `reviews`: the catalog is locked, with the entries of the submissions."""
+    """The rows that a batch locks and reads, sorted: submissions by id, the accounts whose submissions are counted, and the
+    entries of proposals. `reviews`: the catalog is locked, with the entries of the submissions."""
 
     submission_ids: tuple[str, ...]
     tenant_ids: tuple[str, ...]

@@ -12,7 +12,7 @@ from actors.values import AuditRecord, Refused
 
 
 class SubmissionStatus(StrEnum):
-    """Both others are final."""
+    """The status of a submission. `ACCEPTED` and `DECLINED` are final."""
 
     PENDING = "pending"
     ACCEPTED = "accepted"
@@ -62,7 +62,7 @@ class Submission:
         return Outdated.RETIRED if current is None else Outdated.CHANGED
 
     def version(self, current: str | None) -> str:
-        """What a reviewer sees, in 16 characters: this submission, and the entry that the catalog has now."""
+        """A digest, in 16 characters, of what a reviewer sees: this submission, and the entry that the catalog has now."""
         return fingerprint(self.id, self.entry, self.base or "", current or "").hex()[:16]
 
 

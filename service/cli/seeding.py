@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from actors.catalog.store import Import, Kind
+from actors.catalog.messages import Kind
+from actors.catalog.store import Import
 from actors.clock import SystemClock, SystemEntropy
 from service.cli.command import CommandError, argument, option, path_of
 from service.cli.database import AGENT, open_with_running_node, progress_bar

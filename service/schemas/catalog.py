@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from service.schemas.fields import Milliseconds, MillisecondsIn, Strict, absent, optional
 from service.schemas.texts import READABLE, Line, Sentence, Text
 from service.schemas.urls import Url

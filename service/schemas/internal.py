@@ -23,7 +23,7 @@ class RetiredEntry(BaseModel):
 
 
 class RetiredEntries(BaseModel):
-    """The entries that were removed last, newest first."""
+    """The entries that were removed last, newest first within each kind."""
 
     items: list[RetiredEntry]
 

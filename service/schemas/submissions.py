@@ -15,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from actors.catalog.submissions import Submission as Row
 from actors.catalog.submissions import SubmissionView
 from service.schemas.catalog import BODIES, BotBody, BotEntry, Slug, UseCaseBody, UseCaseEntry

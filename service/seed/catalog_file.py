@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 
-from actors.catalog.store import Entry, Kind
+from actors.catalog.messages import Entry, Kind
 from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
 from service.schemas.problems import problems_of, text_of
 

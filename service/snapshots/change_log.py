@@ -54,9 +54,10 @@ class ChangeLog:
         """The number of the removal of an entry that was removed."""
         return self._removed.get(entry_id)
 
-    def removals(self, most: int) -> Sequence[tuple[EntryId, int]]:
-        """The entries that were removed last, with when that was, in milliseconds."""
-        newest = nlargest(most, self._removed.items(), key=lambda item: item[1])
+    def removals(self, kind: Kind, most: int) -> Sequence[tuple[EntryId, int]]:
+        """The entries of a kind that were removed last, newest first, with when that was, in milliseconds."""
+        of_kind = (item for item in self._removed.items() if item[0].kind is kind)
+        newest = nlargest(most, of_kind, key=lambda item: item[1])
         return [(entry_id, self._at[bisect_left(self._numbers, number)]) for entry_id, number in newest]
 
     def page(self, after: int, limit: int) -> ChangePage:

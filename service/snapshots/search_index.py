@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic_core import from_json
 from tantivy import Document, Filter, Index, SchemaBuilder, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from actors.catalog.store import Entry, Kind
+from actors.catalog.messages import Entry, Kind
 from service.snapshots.search_query import ALL, TITLE, TOPIC, Found, Search, State
 from service.snapshots.search_terms import Synonyms, asked
 from service.snapshots.search_text import Reader, Stem, folded, runs_of

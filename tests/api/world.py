@@ -13,7 +13,8 @@ from jinja2.bccache import Bucket, BytecodeCache
 from quart_trio import QuartTrio
 from trio.testing import wait_all_tasks_blocked
 
-from actors.catalog.store import Entry, Import, Kind
+from actors.catalog.messages import Entry, Kind
+from actors.catalog.store import Import
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
 from actors.events.store import Sections
 from actors.kernel.supervision import running

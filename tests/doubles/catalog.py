@@ -7,16 +7,7 @@ import trio
 
 from actors.catalog.messages import Change, Entry, EntryId, Kind
 from actors.catalog.state import Changes, Decision, Snapshot
-from actors.catalog.store import (
-    TOPIC,
-    Counts,
-    Decide,
-    Import,
-    ImportCounts,
-    Revision,
-    Stored,
-    TakeChanges,
-)
+from actors.catalog.store import TOPIC, Counts, Decide, Import, ImportCounts, Revision, Stored, TakeChanges
 from actors.kernel.mailbox import answer_due
 from actors.values import BatchId
 from service.snapshots.catalog import Catalog

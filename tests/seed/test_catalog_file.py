@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import service.seed.samples
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from service.seed.catalog_file import Parsed, parse, unknown_bots
 from tests.snapshots.entries import bot, bot_fields, guide_fields, usecase, usecase_fields
 

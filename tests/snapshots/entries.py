@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from actors.catalog.messages import Change, ChangeType, EntryId
-from actors.catalog.store import CatalogStore, Entry, Import, Kind, Revision
+from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind
+from actors.catalog.store import CatalogStore, Import, Revision
 from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
 from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 

@@ -5,7 +5,8 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.catalog.store import Entry, Kind, Revision
+from actors.catalog.messages import Entry, Kind
+from actors.catalog.store import Revision
 from service.snapshots.catalog_entries import CatalogSnapshot, Page, Position, SnapshotBuilder
 from service.snapshots.categories import Categories, categories_body
 from tests.snapshots.entries import bot, guide_fields, usecase
@@ -226,7 +227,8 @@ def test_forgotten_removals_are_dropped_and_a_snapshot_that_missed_one_is_loaded
     without = snapshot_of(*_entries_of({"b": 2}), previous=first)
     newest = without.changes.revision.newest
     assert ("a", "removed") in told(without)
-    assert [entry_id.slug for entry_id, _ in without.changes.removals(9)] == ["a"]
+    removed = {kind: [entry_id.slug for entry_id, _ in without.changes.removals(kind, 9)] for kind in Kind}
+    assert removed == {Kind.USECASES: [], Kind.BOTS: ["a"]}
     forgotten = Revision(9, newest, newest)
     assert SnapshotBuilder(without).leads_to(forgotten)
     assert told(SnapshotBuilder(without).finished(forgotten)) == [each for each in told(without) if each[0] != "a"]

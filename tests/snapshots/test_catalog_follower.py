@@ -6,7 +6,7 @@ from typing import TypeVar
 import pytest
 import trio
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from actors.values import Overloaded
 from service.snapshots import catalog as catalog_module
 from service.snapshots.catalog import CatalogLimits

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from actors.catalog.store import Entry, Kind
+from actors.catalog.messages import Entry, Kind
 from service.snapshots import search_query
 from service.snapshots.search_index import SearchIndex
 from service.snapshots.search_query import Found, distance

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from service.snapshots.search_index import SearchIndex
 from service.snapshots.search_query import Found
 from tests.snapshots.entries import usecase

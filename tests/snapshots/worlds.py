@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from actors.kernel.supervision import running
 from actors.values import StorageUnavailable
 from service.snapshots.catalog import Catalog, CatalogLimits

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from actors.catalog.store import CatalogStore, Change, Counts, Entry, Import, Kind
+from actors.catalog.messages import Change, Entry, Kind
+from actors.catalog.store import CatalogStore, Counts, Import
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 from tests.doubles.catalog import MemoryCatalog

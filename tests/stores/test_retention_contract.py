@@ -19,7 +19,7 @@ from actors.bookings.records import (
     Side,
     Slot,
 )
-from actors.catalog.store import Kind as EntryKind
+from actors.catalog.messages import Kind as EntryKind
 from actors.catalog.submissions import Submission, SubmissionStatus
 from actors.clock import DAY_MS, HOUR_MS
 from actors.keys.messages import Claim, Key

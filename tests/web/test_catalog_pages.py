@@ -8,7 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from actors.catalog.store import Entry, Import, Kind
+from actors.catalog.messages import Entry, Kind
+from actors.catalog.store import Import
 from actors.clock import MINUTE_MS
 from service.schemas.catalog import BotEntry, document_of
 from service.schemas.fields import NEWEST_MS

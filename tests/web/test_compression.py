@@ -8,7 +8,7 @@ import brotli
 import pytest
 import trio
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from service.api.encodings import BR, GZIP
 from service.api.messages import Answer
 from service.seed.catalog_file import parse

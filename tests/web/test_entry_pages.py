@@ -29,6 +29,14 @@ async def test_a_form_that_is_saved_as_it_is_changes_nothing(world: World, path:
     assert not changes(world)
 
 
+@pytest.mark.parametrize(("exact", "status"), [("²", 303), ("9" * 5_000, 303), ("soon", 303), ("9" * 19, 400)])
+async def test_a_hidden_time_that_is_no_time_is_ignored_or_refused(world: World, exact: str, status: int) -> None:
+    visitor = boss(world)
+    form = await form_of(visitor, HELPER)
+    answer = await visitor.send(HELPER, do="save", **form.fields | {"added_ms": exact})
+    assert answer.status == status
+
+
 async def test_an_entry_is_made_edited_retired_and_restored_without_a_script(world: World) -> None:
     visitor = boss(world)
     made = await visitor.led("/admin/new-bot", do="create", slug="made-here", **BOT)

@@ -3,7 +3,8 @@
 from datetime import datetime
 from xml.etree import ElementTree
 
-from actors.catalog.store import Entry, Import, Kind
+from actors.catalog.messages import Entry, Kind
+from actors.catalog.store import Import
 from actors.clock import DAY_MS
 from service.schemas.fields import NEWEST_MS
 from service.web.discovery.feed import NEWEST

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from actors.catalog.store import Entry, Kind
+from actors.catalog.messages import Entry, Kind
 from actors.clock import DAY_MS
 from service.api.operations import OPERATIONS
 from service.schemas.fields import NEWEST_MS

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from service.web.pages.admin.submission_queue import lines_of
 from service.web.pages.parts.entry_form import FORMS, entry_of, slug_of, typed_of
 from service.web.pages.parts.words import counted

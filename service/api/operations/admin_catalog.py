@@ -20,7 +20,7 @@ from actors.catalog.state import WORDS, unknown_entry
 from actors.values import Code, Refused, invalid_field
 from service.api.context import Services
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Call, admin_read, admin_write
+from service.api.operation import Call, Operation, admin_read, admin_write
 from service.http.header_lists import members
 from service.schemas.catalog import (
     DOCUMENT_BYTES,
@@ -48,7 +48,7 @@ NO_SLUG = (
 )
 ANY = "*"
 MAX_RETIRED = 50
-"""The removed entries that administrators see in a list."""
+"""The removed entries of a kind that administrators see in a list."""
 
 
 async def _put(services: Services, call: Call, kind: Kind) -> Answer | Refused:
@@ -63,17 +63,17 @@ async def _put(services: Services, call: Call, kind: Kind) -> Answer | Refused:
         return condition
     draft = draft_of(entry_id, body)
     if draft is None:
-        return _too_large()
+        return too_large()
     outcome = await services.editor.put(entry_id, draft, call.caller.agent, added_ms=body.addedAt, condition=condition)
     return _answer(outcome, kind)
 
 
-def _too_large() -> Refused:
+def too_large() -> Refused:
     return Refused(Code.PAYLOAD_TOO_LARGE, f"The entry is larger than {DOCUMENT_BYTES // 1024} KiB.")
 
 
 def draft_of(entry_id: EntryId, body: UseCaseBody | BotBody) -> Draft | None:
-    """Makes the document of a body. None if the document would be too large."""
+    """The draft of an entry from a body. None if its document would be too large."""
     fields = dict(body) | {"slug": entry_id.slug}
 
     def draft(added_ms: int) -> bytes:
@@ -109,17 +109,20 @@ async def _read(services: Services, call: Call, kind: Kind) -> Answer | Refused:
 async def preview(services: Services, call: Call, kind: Kind) -> Answer | Refused:
     """The entry of a body as `PUT` would store it now. Nothing is stored."""
     entry_id, body = EntryId(kind, call.path_values["slug"]), call.body
-    draft = draft_of(entry_id, body) if is_slug(entry_id.slug) else None
+    if not is_slug(entry_id.slug):
+        return Refused(Code.NOT_FOUND, NO_SLUG)
+    draft = draft_of(entry_id, body)
     if draft is None:
-        return Refused(Code.NOT_FOUND, NO_SLUG) if not is_slug(entry_id.slug) else _too_large()
+        return too_large()
     now_ms = services.clock.now_ms()
     added_ms = now_ms if body.addedAt is None else body.addedAt
     return _shown(kind, Entry(entry_id.slug, added_ms, draft(added_ms), now_ms))
 
 
 async def list_retired(services: Services, call: Call) -> Answer:
-    """The entries that were removed last, from memory."""
-    removals = services.catalog.snapshot.changes.removals(MAX_RETIRED)
+    """The entries of each kind that were removed last, from memory."""
+    changes = services.catalog.snapshot.changes
+    removals = [each for kind in Kind for each in changes.removals(kind, MAX_RETIRED)]
     items = [RetiredEntry(kind=each.kind, slug=each.slug, retiredAt=at_ms) for each, at_ms in removals]
     return Answer.of(RetiredEntries(items=items))
 
@@ -178,8 +181,21 @@ def _shown_retired(kind: Kind, retired: Retired) -> Answer:
     return Answer(200, body, [*NO_STORE])
 
 
-_USECASE = {"title": "Invoices chased", "who": "A bookkeeper", "handle": "@bookkeeper", "roi": "3 hours a week"}
-_BOT = {"name": "Invoice chaser", "category": "Finance", "who": "A bookkeeper", "handle": "@bookkeeper"}
+_USECASE = {
+    "title": "Invoices chased",
+    "who": "A bookkeeper",
+    "handle": "@bookkeeper",
+    "roi": "3 hours a week",
+    "sourceUrl": "https://example.com/invoices",
+}
+_BOT = {
+    "name": "Invoice chaser",
+    "category": "Finance",
+    "who": "A bookkeeper",
+    "handle": "@bookkeeper",
+    "job": "Writes reminders.",
+    "templateUrl": "https://example.com/templates/invoices",
+}
 PUTTING = (
     "Creates the {0}, or replaces all of it; a retired one comes back. Without `addedAt` a known {0} keeps its time. Sending "
     "the same again changes nothing. With `If-Match` nothing is overwritten that you have not read; the response has the new "
@@ -191,77 +207,59 @@ RETIRING = (
 )
 READING = "Returns the {0} as it is stored, also if it was retired, for a form or to restore it."
 
+
+def _rows(
+    kind: Kind,
+    name: str,
+    body: type[UseCaseBody] | type[BotBody],
+    answer: type[UseCaseAnswer] | type[BotAnswer],
+    example: Mapping[str, object],
+) -> tuple[Operation, ...]:
+    """The operations on the entries of a kind. `name` ends their names."""
+    one = WORDS[kind]
+    path = f"/api/v1/admin/catalog/{kind}/{{slug}}"
+    codes = (Code.NOT_FOUND,)
+    return (
+        admin_read(
+            name=f"getStored{name}",
+            path=path,
+            summary=f"Get a stored {one}",
+            description=READING.format(one),
+            handler=partial(_read, kind=kind),
+            result=answer,
+            codes=codes,
+            headers=("ETag",),
+        ),
+        admin_write(
+            name=f"put{name}",
+            method="PUT",
+            path=path,
+            summary=f"Put a {one}",
+            description=PUTTING.format(one),
+            handler=partial(_put, kind=kind),
+            result=answer,
+            body=body,
+            body_bytes=BODY_BYTES,
+            codes=codes,
+            example=example,
+            headers=("ETag",),
+            conditional=True,
+        ),
+        admin_write(
+            name=f"retire{name}",
+            method="DELETE",
+            path=path,
+            summary=f"Retire a {one}",
+            description=RETIRING.format(one),
+            handler=partial(_retire, kind=kind),
+            result=answer,
+            codes=codes,
+            conditional=True,
+        ),
+    )
+
+
 ROWS = (
-    admin_read(
-        name="getStoredUseCase",
-        path="/api/v1/admin/catalog/usecases/{slug}",
-        summary="Get a stored use case",
-        description=READING.format("use case"),
-        handler=partial(_read, kind=Kind.USECASES),
-        result=UseCaseAnswer,
-        codes=(Code.NOT_FOUND,),
-        headers=("ETag",),
-    ),
-    admin_write(
-        name="putUseCase",
-        method="PUT",
-        path="/api/v1/admin/catalog/usecases/{slug}",
-        summary="Put a use case",
-        description=PUTTING.format("use case"),
-        handler=partial(_put, kind=Kind.USECASES),
-        result=UseCaseAnswer,
-        body=UseCaseBody,
-        body_bytes=BODY_BYTES,
-        codes=(Code.NOT_FOUND,),
-        example=_USECASE | {"sourceUrl": "https://example.com/invoices"},
-        headers=("ETag",),
-        conditional=True,
-    ),
-    admin_write(
-        name="retireUseCase",
-        method="DELETE",
-        path="/api/v1/admin/catalog/usecases/{slug}",
-        summary="Retire a use case",
-        description=RETIRING.format("use case"),
-        handler=partial(_retire, kind=Kind.USECASES),
-        result=UseCaseAnswer,
-        codes=(Code.NOT_FOUND,),
-        conditional=True,
-    ),
-    admin_read(
-        name="getStoredBot",
-        path="/api/v1/admin/catalog/bots/{slug}",
-        summary="Get a stored bot template",
-        description=READING.format("bot template"),
-        handler=partial(_read, kind=Kind.BOTS),
-        result=BotAnswer,
-        codes=(Code.NOT_FOUND,),
-        headers=("ETag",),
-    ),
-    admin_write(
-        name="putBot",
-        method="PUT",
-        path="/api/v1/admin/catalog/bots/{slug}",
-        summary="Put a bot template",
-        description=PUTTING.format("bot template"),
-        handler=partial(_put, kind=Kind.BOTS),
-        result=BotAnswer,
-        body=BotBody,
-        body_bytes=BODY_BYTES,
-        codes=(Code.NOT_FOUND,),
-        example=_BOT | {"job": "Writes reminders.", "templateUrl": "https://example.com/templates/invoices"},
-        headers=("ETag",),
-        conditional=True,
-    ),
-    admin_write(
-        name="retireBot",
-        method="DELETE",
-        path="/api/v1/admin/catalog/bots/{slug}",
-        summary="Retire a bot template",
-        description=RETIRING.format("bot template"),
-        handler=partial(_retire, kind=Kind.BOTS),
-        result=BotAnswer,
-        codes=(Code.NOT_FOUND,),
-        conditional=True,
-    ),
+    *_rows(Kind.USECASES, "UseCase", UseCaseBody, UseCaseAnswer, _USECASE),
+    *_rows(Kind.BOTS, "Bot", BotBody, BotAnswer, _BOT),
 )

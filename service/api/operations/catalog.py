@@ -6,7 +6,7 @@ from functools import partial
 import trio
 from pydantic_core import from_json
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from actors.values import Code, Overloaded, Refused, Scope
 from service.api.context import Services
 from service.api.errors import unavailable
@@ -135,7 +135,7 @@ async def _named(kind: Kind, services: Services, path_values: Mapping[str, str])
 
 
 async def _related(services: Services, kind: Kind, slug: str) -> Page:
-    """None while too many searches wait, because the entry itself needs none."""
+    """The entries related to one; none while too many searches wait, because the entry itself needs no search."""
     try:
         return await services.catalog.related(kind, slug, MAX_RELATED)
     except (Overloaded, trio.TooSlowError):

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from actors.bookings.changes import unknown_booking
 from actors.bookings.records import OPEN, Booking, BookingView, Mode
 from actors.bookings.slots import unknown_slot
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from actors.mail.messages import RenderedMessage
 from actors.shared import notices
 from actors.values import Agent, AuditRecord, Code, Refused

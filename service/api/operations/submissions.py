@@ -10,9 +10,9 @@ from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.messages import Answer, respond
 from service.api.operation import Call, account_operation, admin_read, admin_write
-from service.api.operations.admin_catalog import BODY_BYTES, draft_of
+from service.api.operations.admin_catalog import BODY_BYTES, draft_of, too_large
 from service.api.operations.responses import list_page, newest_first, with_id
-from service.schemas.catalog import DOCUMENT_BYTES, UseCaseBody
+from service.schemas.catalog import UseCaseBody
 from service.schemas.lists import SponsorshipQuery
 from service.schemas.submissions import (
     Submission,
@@ -31,7 +31,7 @@ async def submit(services: Services, call: Call) -> Answer | Refused:
     entry, entry_id = body.entry, EntryId(Kind(body.kind), body.slug or body.entry.slug or "")
     draft = draft_of(entry_id, entry)
     if draft is None:
-        return Refused(Code.PAYLOAD_TOO_LARGE, f"The entry is larger than {DOCUMENT_BYTES // 1024} KiB.")
+        return too_large()
     saved = await services.submissions.propose(
         call.caller.owner,
         entry_id,

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from actors.shared.dates import calendar
 from service.snapshots.catalog_entries import CatalogSnapshot, Item
 from service.snapshots.etags import digest_of, etag_of

@@ -10,7 +10,7 @@ from datetime import date
 from functools import lru_cache, partial
 from xml.sax.saxutils import escape
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from actors.times import DAY_MS
 from service.snapshots.catalog_entries import CatalogList, CatalogSnapshot
 from service.snapshots.etags import digest_of, etag_of

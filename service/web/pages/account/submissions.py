@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from actors.values import Code
 from service.web.pages.parts.entry_form import FORMS, VALUE_KINDS, at_fields, entry_of, typed_of
 from service.web.pages.parts.forms import Form

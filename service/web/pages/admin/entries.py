@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from actors.values import Code, Problem, Refused
 from service.api.errors import status_of
 from service.api.messages import NO_STORE
@@ -174,8 +174,9 @@ class Shelf:
             added_ms = moment_of(added)
             body["addedAt"] = added if added_ms is None else added_ms
             # The form shows no milliseconds; those of the entry stay unless somebody types another time.
-            if added == form.get("was_addedAt") and form.get("added_ms", "").isdigit():
-                body["addedAt"] = int(form["added_ms"])
+            exact = form.get("added_ms", "")
+            if added == form.get("was_addedAt") and exact.isascii() and exact.isdigit() and len(exact) < 20:
+                body["addedAt"] = int(exact)
         if self.kind is Kind.BOTS:
             return {name: value for name, value in body.items() if value or name != "category"}
         guide = {name: _one(form, f"guide_{name}") for name in GUIDE}

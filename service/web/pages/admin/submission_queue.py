@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from service.web.pages.admin.record_changes import words_between
 from service.web.pages.parts.entry_form import ADDRESSES, FORMS, typed_of
 from service.web.pages.parts.filters import STATE, filtered

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from actors.values import Problem, Refused
 from service.web.pages.parts.forms import PAGE_PROBLEM, Field, Form, address_of, line_of, sentence_of, text_of
 from service.web.pages.parts.messages import ADDRESS, BY_CODE

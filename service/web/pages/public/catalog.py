@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.catalog.store import Kind
+from actors.catalog.messages import Kind
 from actors.clock import MINUTE_MS
 from actors.values import Code
 from service.api.errors import status_of

@@ -23,7 +23,8 @@ begin
             changes = case when tenant in (
                 (select tenant_id from api_keys where api_keys.id = target_id),
                 (select tenant_id from campaigns where campaigns.id = target_id),
-                (select tenant_id from sponsors where sponsors.id = target_id)
+                (select tenant_id from sponsors where sponsors.id = target_id),
+                (select tenant_id from catalog_submissions where catalog_submissions.id = target_id)
             ) then '{}' else changes end
         where id = any (array(select id from named limit most)) returning 1
     ) select count(*) from gone into forgotten;
@@ -31,4 +32,4 @@ begin
     return forgotten;
 end $$;
 comment on function forget_in_audit(text, text, text[], bigint, integer) is
-    'Takes a deleted account''s email out of at most so many records, with its words where they are about its own keys, campaigns or sponsor, and the words out of records by others about `own`. Returns how many it changed.';
+    'Takes a deleted account''s email out of at most so many records, with its words where they are about its own keys, campaigns, sponsor or submissions, and the words out of records by others about `own`. Returns how many it changed.';
