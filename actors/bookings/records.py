@@ -69,7 +69,7 @@ class BookingStatus(StrEnum):
 
 
 class PaymentState(StrEnum):
-    """What the processor last reported about a payment: its refund, or the state of a dispute."""
+    """The newest report of the processor about a payment: its refund, or the state of a dispute."""
 
     REFUNDED = "refunded"
     REFUND_FAILED = "refund_failed"
@@ -309,10 +309,11 @@ class IdempotencyRecord:
 
 @dataclass(frozen=True, slots=True)
 class PaymentReport:
-    """What the processor reported about a payment, whether or not a booking was paid with it. `id` is that of the dispute, or
-    of the refund if it is one of a booking's. Of refunds that were reported before their payment, it is the payment's.
-    `refunded_cents` is the amount of the dispute or refund, or what was refunded so far; None is all of the payment.
-    `reported_ms` is when it was reported; for a dispute or a failed refund, when its state changed at the processor."""
+    """A refund or dispute that the processor reported, whether or not a booking was paid with its payment. `id` is that of
+    the dispute, or of the refund if it is one of a booking's. Of refunds that were reported before their payment, it is the
+    payment's. `refunded_cents` is the amount of the dispute or refund, or what was refunded so far; None is all of the
+    payment. `reported_ms` is when it was reported; for a dispute or a failed refund, when its state changed at the
+    processor."""
 
     id: str
     payment_id: str

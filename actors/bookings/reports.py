@@ -71,7 +71,7 @@ class Run(NamedTuple):
 
 
 class DayCounted(NamedTuple):
-    """What was counted for a booking on a day."""
+    """The impressions and clicks of a booking on a day."""
 
     booking_id: str
     day: int

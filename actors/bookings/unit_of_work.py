@@ -104,7 +104,7 @@ class UnitOfWork:
         return min(paid, key=lambda booking: (booking.paid_ms or 0, booking.id), default=None)
 
     def reports(self, payment_id: str | None) -> list[PaymentReport]:
-        return list(self._reports.within(payment_id))
+        return self._reports.within(payment_id)
 
     def campaigns_of(self, tenant_id: str) -> CampaignCounts:
         """How many campaigns an account has, and how many of it and of those that share its limits wait, those of this batch

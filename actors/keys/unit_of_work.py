@@ -1,13 +1,15 @@
 """The locked rows of a batch, overlaid with the changes of the batch. Pure."""
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 from actors.keys.messages import Answer, Claim, Key
 from actors.keys.validity import is_live
 from actors.shared.code_mails import CodeMailCount, CodeMailCounter, CodeMailRules
 from actors.shared.codes import CodeRules
+from actors.shared.groups import Groups
 from actors.shared.records import too_many_today
 from actors.times import MINUTE_MS, day_of, month_of
 from actors.values import Account, AuditRecord, OutboxMessage, Refused, Steps, Tenant
@@ -63,24 +65,22 @@ class KeyTree:
 
     def __init__(self) -> None:
         self._keys: dict[str, Key] = {}
-        self._groups: defaultdict[tuple[str, str | None], dict[str, None]] = defaultdict(dict)
+        self._by_tenant = Groups[Key](attrgetter("tenant_id"))
+        self._by_granter = Groups[Key](attrgetter("granter_id"))
+        self._by_origin = Groups[Key](attrgetter("origin_id"))
 
     def save(self, key: Key) -> None:
-        before = self._keys.get(key.id)
         self._keys[key.id] = key
-        if before is None or _groups(before) != _groups(key):
-            for group in () if before is None else _groups(before):
-                del self._groups[group][key.id]
-            for group in _groups(key):
-                self._groups[group][key.id] = None
+        for groups in (self._by_tenant, self._by_granter, self._by_origin):
+            groups.save(key)
 
     def of(self, tenant_id: str) -> list[Key]:
         """The keys of a tenant."""
-        return self._in("tenant", tenant_id)
+        return self._by_tenant.within(tenant_id)
 
     def granted_directly(self, key_id: str) -> list[Key]:
         """The keys that a key granted itself."""
-        return self._in("granter", key_id)
+        return self._by_granter.within(key_id)
 
     def granted(self, *key_ids: str) -> Iterator[Key]:
         """The keys that some keys granted, directly or through others."""
@@ -100,15 +100,8 @@ class KeyTree:
     def rotated_from(self, key: Key) -> list[Key]:
         """The keys that replaced a key in rotations that it requested itself, so its holder also has them. `generation`
         orders them, because clocks of nodes differ."""
-        family = self._in("origin", key.origin_id or key.id)
+        family = self._by_origin.within(key.origin_id or key.id)
         return [each for each in family if each.generation > key.generation]
-
-    def _in(self, kind: str, name: str) -> list[Key]:
-        return [self._keys[key_id] for key_id in self._groups.get((kind, name), ())]
-
-
-def _groups(key: Key) -> tuple[tuple[str, str | None], ...]:
-    return ("tenant", key.tenant_id), ("granter", key.granter_id), ("origin", key.origin_id)
 
 
 @dataclass(slots=True)

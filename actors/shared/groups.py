@@ -1,7 +1,7 @@
 """Rows by what they have in common, so that a rule walks only those that it is about, however many a batch has read. Pure."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, Protocol, TypeVar
 
 
@@ -16,7 +16,7 @@ R = TypeVar("R", bound=Row)
 class Groups(Generic[R]):
     """The newest versions of some rows, in the groups that `of` names, each in the order in which it was first saved."""
 
-    def __init__(self, of: Callable[[R], Hashable], rows: Iterable[R]) -> None:
+    def __init__(self, of: Callable[[R], Hashable], rows: Iterable[R] = ()) -> None:
         self._of = of
         self._rows: dict[str, R] = {}
         self._ids: defaultdict[Hashable, dict[str, None]] = defaultdict(dict)
@@ -30,6 +30,6 @@ class Groups(Generic[R]):
         self._rows[row.id] = row
         self._ids[self._of(row)][row.id] = None
 
-    def within(self, group: Hashable) -> Iterator[R]:
+    def within(self, group: Hashable) -> list[R]:
         """The rows of a group."""
-        return (self._rows[row_id] for row_id in self._ids.get(group, ()))
+        return [self._rows[row_id] for row_id in self._ids.get(group, ())]

@@ -24,10 +24,10 @@ from service.snapshots.search_query import Found
 
 T = TypeVar("T")
 
-LONG = 10_000
+AT_ONCE_CHANGES = 10_000
 """A snapshot of more changes is built in a thread, so that the event loop does not wait for it."""
 
-MANY = 100
+LOGGED_CHANGES = 100
 """So many changes are an import or a start, and logged. Edits are not."""
 
 SEARCH_CHARACTERS = 200
@@ -210,7 +210,7 @@ class Catalog(SnapshotFollower):
         if not builder.leads_to(revision):
             builder = SnapshotBuilder(CatalogSnapshot())
             revision = await self._store.changes(builder.after, builder.take)
-        if len(self.snapshot.changes) + len(builder.changes) > LONG:
+        if len(self.snapshot.changes) + len(builder.changes) > AT_ONCE_CHANGES:
             snapshot = await trio.to_thread.run_sync(builder.finished, revision)
         else:
             snapshot = builder.finished(revision)
@@ -218,7 +218,8 @@ class Catalog(SnapshotFollower):
         self.snapshot = snapshot
         self._first_pages = {}
         self._forget()
-        level, count = (logging.INFO if len(builder.changes) >= MANY else logging.DEBUG), len(builder.changes)
+        count = len(builder.changes)
+        level = logging.INFO if count >= LOGGED_CHANGES else logging.DEBUG
         self._log.log(level, "loaded %d changes of %r in %.1f s", count, self.snapshot, trio.current_time() - started)
 
     def _forget(self) -> None:

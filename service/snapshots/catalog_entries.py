@@ -257,7 +257,7 @@ class SnapshotBuilder:
         self._previous = previous
         self._rows: dict[Kind, list[Row]] = {kind: [] for kind in Kind}
         self.changes: list[Change] = []
-        """What is new: changes with a document were saved, the others removed. Each entry has one."""
+        """The changes so far: those with a document saved an entry, the others removed one. Each entry has one."""
 
     @property
     def after(self) -> int:

@@ -16,8 +16,8 @@ from tantivy import Document, Filter, Index, SchemaBuilder, TextAnalyzer, TextAn
 
 from actors.catalog.messages import Entry, Kind
 from service.snapshots.search_query import ALL, TITLE, TOPIC, Found, Search, State
-from service.snapshots.search_terms import Synonyms, asked
-from service.snapshots.search_text import Reader, Stem, folded, runs_of
+from service.snapshots.search_terms import asked, synonyms_of
+from service.snapshots.search_text import Reader, Stem
 
 T = TypeVar("T")
 
@@ -35,13 +35,13 @@ last of them."""
 
 
 def stemmer() -> TextAnalyzer:
-    """What becomes of a word. Entries and searches pass through it before they reach the index, which takes stems."""
+    """The analyzer that stems a word. Entries and searches pass through it before they reach the index, which takes stems."""
     words = TextAnalyzerBuilder(Tokenizer.whitespace())
     return words.filter(Filter.stemmer("english")).filter(Filter.remove_long(LONGEST_STEM_BYTES)).build()
 
 
 class Texts(NamedTuple):
-    """What is searched of an entry: its title or name, what it is about, and the rest."""
+    """The texts of an entry that are searched: its title or name, what it is about, and the rest."""
 
     title: str
     about: Sequence[str]
@@ -102,17 +102,6 @@ class SearchIndex:
     def _stem(self, word: str) -> str:
         stems = self._analyzer.analyze(word)
         return stems[0] if stems else ""
-
-
-def synonyms_of(groups: Iterable[Sequence[str]], stem: Stem) -> Synonyms:
-    """For the stems of each text of a group, those of the others."""
-    found: dict[str, list[tuple[str, ...]]] = {}
-    for group in groups:
-        ways = [tuple(map(stem, (part for run in runs_of(folded(text)) for part in run.parts))) for text in group]
-        for way in ways:
-            known = found.setdefault(" ".join(way), [])
-            known += (other for other in ways if other != way and other not in known)
-    return found
 
 
 class _List:

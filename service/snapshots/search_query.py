@@ -41,7 +41,7 @@ MAX_GUESSED = 4
 """Unknown words of one search that are completed or corrected."""
 SHORTEST_START, SHORTEST_COMPLETED = 2, 3
 """Letters after which an unfinished word is completed: if it is unknown, and if it is known."""
-SHORTEST_CORRECTED, LONG = 4, 8
+SHORTEST_CORRECTED, SHORTEST_CORRECTED_TWICE = 4, 8
 """A word of 4 letters may have one mistake, one of 8 two. Shorter words are too near to each other."""
 SHORTEST_FAMILY = 6
 """Letters that words of one family share, such as `genealogy` and `genealogist`."""
@@ -92,7 +92,7 @@ class Hit(NamedTuple):
 
 @dataclass(slots=True)
 class State:
-    """What searches read: the index after one change, and the numbers of entries that were counted since."""
+    """The index after one change, which searches read, and the numbers of entries that were counted since."""
 
     schema: Any
     searcher: Searcher
@@ -214,7 +214,7 @@ class Search:
         return Query.boolean_query([*clauses, *self._in_fields(best, weights)])
 
     def _guesses(self, term: Term, *, last: bool) -> tuple[Way, ...]:
-        """What an unknown word may stand for: those that it begins if it is the last, else the nearest ones."""
+        """The words for which an unknown one may stand: those that it begins if it is the last, else the nearest ones."""
         continued = self._continuations(term.word) if last and len(term.word) >= SHORTEST_START else ()
         for ways in (continued, self._singulars(term.word)):
             if any(self._count((way,)) for way in ways):
@@ -362,7 +362,7 @@ def near_the_best(hits: Sequence[Hit], share: float) -> Sequence[Hit]:
 
 def mistakes_of(word: str) -> int:
     """The most mistakes with which a word is still recognised."""
-    return 2 if len(word) >= LONG else 1 if len(word) >= SHORTEST_CORRECTED else 0
+    return (len(word) >= SHORTEST_CORRECTED) + (len(word) >= SHORTEST_CORRECTED_TWICE)
 
 
 def _begins_ending(text: str) -> bool:

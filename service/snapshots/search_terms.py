@@ -5,9 +5,10 @@ search: what is no word and no sign of this list separates words.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from service.snapshots.search_text import MAX_JOINED, Run, Stem, folded, is_of_letters, is_unspaced, pairs_of, runs_of
@@ -16,6 +17,8 @@ MAX_WORDS = 24
 """Words of one side of a search that are demanded. A search of 200 characters can hold 100."""
 MAX_UNWANTED = 16
 MAX_SIDES = 8
+MAX_PHRASE = 6
+"""Words of a typed phrase that has synonyms."""
 
 _DELIMITED = re.compile(r'(?P<minus>(?<!\S)-(?=[^\s-]))?(?:"(?P<phrase>[^"]*)"?|(?P<chunk>[^\s"]+))')
 _BRACKETS = str.maketrans(dict.fromkeys("()[]{}<>", " "))
@@ -68,7 +71,7 @@ class Term(NamedTuple):
 
 
 class Side(NamedTuple):
-    """What an entry must have, and must not have."""
+    """The terms that an entry must have, and those that it must not have."""
 
     wanted: tuple[Term, ...] = ()
     unwanted: tuple[Term, ...] = ()
@@ -87,7 +90,18 @@ class Asked(NamedTuple):
 
 
 Synonyms = Mapping[str, Sequence[tuple[str, ...]]]
-"""The stems that mean the same as a stem, each a word or several."""
+"""For the stems of a word or phrase, with spaces between them, those of others that mean the same."""
+
+
+def synonyms_of(groups: Iterable[Sequence[str]], stem: Stem) -> Synonyms:
+    """The synonyms of each text of some groups."""
+    reader, found = _Reader(stem, {}), dict[str, list[tuple[str, ...]]]()
+    for group in groups:
+        ways = list(filter(None, (_as_written(reader.terms(quoted=False, text=folded(text))) for text in group)))
+        for way in ways:
+            known = found.setdefault(" ".join(way), [])
+            known += (other for other in ways if other != way and other not in known)
+    return found
 
 
 def asked(q: str, stem: Stem, synonyms: Synonyms) -> Asked:
@@ -122,18 +136,34 @@ def _sides(text: str) -> Iterator[tuple[_Pieces, _Pieces]]:
 
 
 def _side(reader: "_Reader", wanted: _Pieces, unwanted: _Pieces) -> Side:
-    read, refused = [reader.terms(*piece) for piece in wanted], [reader.terms(*piece, ways=False) for piece in unwanted]
-    terms = tuple(dict.fromkeys(chain.from_iterable(read)))[: 4 * MAX_WORDS]
-    if not all(term.common for term in terms):
-        return Side(terms, tuple(dict.fromkeys(chain.from_iterable(refused)))[:MAX_UNWANTED])
-    needed = tuple(term._replace(common=False) for term in terms)
-    return Side(needed, tuple(dict.fromkeys(chain.from_iterable(refused)))[:MAX_UNWANTED])
+    terms = tuple(dict.fromkeys(reader.wanted(wanted)))[: 4 * MAX_WORDS]
+    refused = chain.from_iterable(reader.terms(*piece, ways=False) for piece in unwanted)
+    if all(term.common for term in terms):
+        terms = tuple(term._replace(common=False) for term in terms)
+    return Side(terms, tuple(dict.fromkeys(refused))[:MAX_UNWANTED])
 
 
 class _Reader:
     def __init__(self, stem: Stem, synonyms: Synonyms) -> None:
         self._stem = stem
         self._synonyms = synonyms
+
+    def wanted(self, pieces: _Pieces) -> Iterator[Term]:
+        for quoted, each in groupby(pieces, key=itemgetter(0)):
+            terms = list(chain.from_iterable(self.terms(*piece) for piece in each))
+            yield from terms if quoted else self._with_phrases(terms)
+
+    def _with_phrases(self, terms: Sequence[Term]) -> Sequence[Term]:
+        """The terms, where those of a phrase with synonyms may each be written as one of these."""
+        found = list(terms)
+        for start in range(len(terms)):
+            for end in range(start + 2, min(start + MAX_PHRASE, len(terms)) + 1):
+                if ways := self._synonymous(_as_written(terms[start:end])):
+                    found[start:end] = [term._replace(ways=(*term.ways, *ways)) for term in found[start:end]]
+        return found
+
+    def _synonymous(self, stems: Sequence[str]) -> Sequence[Way]:
+        return [Way(each, tight=False, worth=0.6) for each in self._synonyms.get(" ".join(stems), ())]
 
     def terms(self, quoted: bool, text: str, *, ways: bool = True) -> Sequence[Term]:
         runs = list(runs_of(text))
@@ -150,17 +180,22 @@ class _Reader:
         stems = self._stems(run.parts)
         signed = [each for each in run.joined if each[-1] in "+#"]
         if signed:
-            yield Term((Way((signed[0],)),))
+            yield Term((Way((signed[0],)), *(self._synonymous(signed[:1]) if ways else ())))
         elif stems:
             # Of a single word, what is beside it is the word without its article.
             whole = run.joined if len(run.parts) == 1 else (each for each in run.joined if each == "".join(run.parts))
             found = [Way(stems), *(Way((self._stem(each),)) for each in whole)]
             if ways:
-                found += [Way(each, tight=False, worth=0.6) for each in self._synonyms.get(" ".join(stems), ())]
+                found += self._synonymous(stems)
             yield Term(tuple(found), _guessed(run), _is_common(run))
 
     def _stems(self, parts: Iterator[str] | Sequence[str]) -> tuple[str, ...]:
         return tuple(map(self._stem, pairs_of(parts)))
+
+
+def _as_written(terms: Sequence[Term]) -> tuple[str, ...]:
+    """The stems of some terms as they were typed."""
+    return tuple(chain.from_iterable(term.ways[0].stems for term in terms))
 
 
 def _guessed(run: Run) -> str:

@@ -12,7 +12,7 @@ from service.snapshots.search_index import SearchIndex
 from service.snapshots.search_query import Found, distance
 from tests.snapshots.entries import bot, guide_fields, usecase
 
-SYNONYMS = (("invoice", "bill"), ("time off", "vacation"))
+SYNONYMS = (("invoice", "bill"), ("time off", "vacation", "自动化"), ("C++", "compiled"))
 LIBRARY = (
     bot("in-name", name="Fence Painter", addedAt=10),
     bot("in-category", category="Fence", addedAt=40),
@@ -126,7 +126,11 @@ def test_words_that_mean_the_same_are_found_behind_those_that_were_typed() -> No
     entries = (bot("bill", name="Bill", addedAt=9), bot("invoice", name="Invoice"), bot("off", name="My time off"))
     assert found("invoices", entries) == ["invoice", "bill"]
     assert found("bill", entries) == ["bill", "invoice"]
-    assert found("vacation", entries) == ["off"]
+    assert found("vacation", entries) == found("自动化", entries) == ["off"]
+    leave = (bot("off", name="My time off", addedAt=1), bot("away", name="Vacation"), bot("auto", name="办公自动化"))
+    assert found("times off", leave) == ["off", "auto", "away"]
+    assert found('"time off"', leave) == ["off"]
+    assert found("compiled", ODD) == found("c++", ODD) == ["cpp"]
 
 
 def test_phrases_exclusions_and_alternatives() -> None:

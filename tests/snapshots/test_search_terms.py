@@ -4,9 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.snapshots.search_terms import MAX_SIDES, MAX_UNWANTED, MAX_WORDS, Asked, Side, asked, loosened
+from service.snapshots.search_terms import MAX_SIDES, MAX_UNWANTED, MAX_WORDS, Asked, Side, Synonyms, asked, loosened
 
-SYNONYMS = {"bill": [("invoice",), ("money", "owed")]}
+SYNONYMS: Synonyms = {
+    "bill": [("invoice",), ("money", "owed")],
+    "time off": [("vacation",)],
+    "c++": [("cpp",)],
+}
 
 
 def shown(side: Side) -> str:
@@ -36,11 +40,15 @@ def read(q: str) -> Asked:
         ("node.js AT&T", ["node_js|nodejs at_t|att"], True),
         ("slack/teams a,b", ["slack teams (a) b"], True),
         ("gpt-4 b2b", ["gpt_4 b_2_b"], True),
-        ("c++ c#", ["c++ c#"], True),
+        ("c++ c#", ["c++|cpp c#"], True),
         ("客户邮件 邮", ["客户_户邮_邮件 邮"], True),
         ("🦄 farm", ["(🦄) farm"], True),
         ("🦄", ["🦄"], True),
         ("bill", ["bill|invoice|money&owed"], True),
+        ("paid time off", ["paid time|vacation (off|vacation)"], True),
+        ("time spent off time/off", ["time spent (off) time|vacation (off|vacation)"], True),
+        ('"time off" "time" off', ["time_off time (off)"], False),
+        ("bill -time -off", ["bill|invoice|money&owed -time -off"], False),
         ('"fence painter" rose', ["fence_painter rose"], False),
         ("“fence painter", ["fence_painter"], False),
         ("fence -painter", ["fence -painter"], False),
