@@ -106,6 +106,6 @@ def test_nodes_behind_nginx_are_renewed_one_after_the_other_and_no_request_fails
             renewed += 1
         outcomes = {load.name: load.outcome() for load in running}
     assert renewed >= 2
-    for name, (counts, codes) in outcomes.items():
-        assert counts == [REQUESTS, REQUESTS, 0, 0, 0], f"{name}, {renewed} renewals"
-        assert codes == [REQUESTS, 0, 0, 0], f"{name}, {renewed} renewals"
+    told = "\n".join(each.log() for each in nodes)
+    for name, outcome in outcomes.items():
+        assert outcome == ([REQUESTS, REQUESTS, 0, 0, 0], [REQUESTS, 0, 0, 0]), f"{name}, {renewed} renewals: {told}"
