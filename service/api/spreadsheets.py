@@ -27,10 +27,10 @@ CSV = "text/csv; charset=utf-8; header=present"
 PAGE_ROWS = 200
 """Rows that one read of the store returns at most."""
 
-SLICE_LINES = 20
+SLICE_LINES = 10
 """Lines that are made at a time, between which other requests go on."""
 
-WRITTEN_LINES = 100
+WRITTEN_LINES = 50
 """The same, where the store has written most of their cells."""
 
 PIECE_BYTES = 16 * 1024
