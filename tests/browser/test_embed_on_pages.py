@@ -300,6 +300,19 @@ def test_a_page_that_comes_back_from_the_cache_of_the_browser_counts_no_second_t
     assert visitor.events("impression") == ["bok_1"]
 
 
+def test_a_page_that_is_prerendered_counts_nothing_before_it_is_opened(visit: Visit) -> None:
+    prerendered = "window.ahead = true; Object.defineProperty(document, 'prerendering', { get: () => window.ahead })"
+    visitor = visit(PAGE, before=prerendered, frozen=True, placements=TWO)
+    visitor.filled()
+    visitor.looked("li")
+    visitor.page.clock.run_for(60_000)
+    visitor.settled()
+    assert visitor.sent == []
+    visitor.page.evaluate("ahead = false; document.dispatchEvent(new Event('prerenderingchange', { bubbles: true }))")
+    a_second(visitor)
+    assert visitor.events("impression") == ["bok_1"]
+
+
 @pytest.mark.parametrize("sandbox", ["allow-scripts", "allow-scripts allow-same-origin"])
 @pytest.mark.parametrize(
     "script", [SCRIPT, SCRIPT.replace("async", 'async data-visitor="device"')], ids=["day", "device"]

@@ -8,7 +8,7 @@ const api = new URL("/api/v1/sponsors/", src);
 const { host } = api;
 
 // One script for each service.
-const services = window[Symbol.for("placements.services")] ||= {};
+const services = window[Symbol.for("placements:all")] ||= {};
 const first = !Object.keys(services)[0];
 if (services[host]) throw services[host]();
 
@@ -19,13 +19,13 @@ ul { display: flex; flex-wrap: wrap; gap: .75em; margin-top: .4em }
 li { border: 1px solid #8886; border-radius: .5em; display: block; flex: 1 15em; line-height: 1.45; padding: 1em; position: relative }
 a { color: inherit; display: block; font-weight: 600; margin: .7em 0 .2em; text-decoration: none }
 a::after { content: ""; inset: 0; position: absolute }
-b { background: #8883; border-radius: .4em; font-size: .7em; margin-right: .8em; padding: .5em }
+b { background: #8883; border-radius: .5em; font-size: .7em; margin-right: .8em; padding: .5em }
 li:dir(rtl) b { margin: 0 0 0 .8em }
 p { font-size: .9em }
 p + p { margin-top: .6em; text-decoration: underline }
 small { opacity: .8 }`);
 
-// Once for each page. Text needs no preflight.
+// Text needs no preflight.
 const sent = {};
 const device = visitor === "device";
 const events = api + (device ? "events" : "events?unit=day");
@@ -52,14 +52,13 @@ const send = (kind, bookingId) => {
 const seen = new Set();
 const time = (card) => {
 	clearTimeout(card.timer);
-	if (document.hidden || !seen.has(card)) return;
-	card.timer = setTimeout(() => card.isConnected && send("impression", card.booking), 1000);
+	if (!document.hidden && !document.prerendering && seen.has(card)) card.timer = setTimeout(() => card.isConnected && send("impression", card.booking), 1000);
 };
 const observer = new IntersectionObserver((entries) => entries.forEach(({ target, intersectionRatio }) => {
 	seen[intersectionRatio < 0.5 ? "delete" : "add"](target);
 	time(target);
 }), { threshold: 0.5 });
-addEventListener("visibilitychange", () => seen.forEach(time));
+for (const change of ["visibilitychange", "prerenderingchange"]) addEventListener(change, () => seen.forEach(time));
 const count = (card, booking) => {
 	card.booking = booking;
 	card.onclick = card.onauxclick = ({ button, target }) => {
@@ -94,7 +93,7 @@ const restore = ({ dataset }, { number = dataset.placed, root }) => {
 	if (root && !root.adoptedStyleSheets[0]) root.adoptedStyleSheets = [sheet];
 };
 
-// Draws new and changed boxes, each by itself.
+// Draws boxes, each by itself.
 const places = new Set();
 const states = new WeakMap();
 const look = ({ dataset: { placements, slot, limit, label } = {} }) => [placements, slot, limit, label].join();
@@ -111,8 +110,7 @@ const draw = async () => {
 	places.clear();
 	if (!changed[0]) return;
 	const answer = await fetch(api + "placements", { credentials: "omit", signal: AbortSignal.timeout?.(2e4) });
-	const texts = (each) => ["bookingId", "logoText", "sponsorName", "headline", "body", "cta"].every((name) => each?.[name]?.trim);
-	const all = (await answer.json()).placements.filter(texts);
+	const all = (await answer.json()).placements.filter((each) => ["bookingId", "logoText", "sponsorName", "headline", "body", "cta"].every((name) => each?.[name]?.trim));
 	for (const box of changed) try {
 		const state = states.get(box) || {};
 		states.set(box, state);
@@ -142,6 +140,5 @@ const reload = (root) => {
 
 services[host] = reload;
 if (!window.hasOwnProperty("placements")) window.placements = { reload: (root) => Promise.all(Object.values(services).map((each) => each(root))) };
-if (document.readyState === "loading") addEventListener("DOMContentLoaded", reload);
-else reload();
+document.readyState === "loading" ? addEventListener("DOMContentLoaded", reload) : reload();
 } catch {}
