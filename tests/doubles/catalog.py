@@ -38,6 +38,9 @@ class PromptCatalog(Catalog):
                 return None  # type: ignore[return-value]
             return self._now(work)
 
+    def _give_way(self) -> None:
+        pass
+
     async def _read(self, kind: Kind, work: Callable[[], T]) -> T:
         with trio.fail_at(answer_due.get()):
             await self.before()
