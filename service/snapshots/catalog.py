@@ -197,7 +197,8 @@ class Catalog(SnapshotFollower):
         return self.snapshot.revision
 
     async def _is_current(self) -> bool:
-        return await self._store.revision() == self.revision
+        known = self.snapshot.changes.revision
+        return await self._store.state() == (known.number, known.epoch)
 
     async def _round(self) -> None:
         follows = self.loaded

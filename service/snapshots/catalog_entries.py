@@ -282,9 +282,11 @@ class SnapshotBuilder:
 
     def leads_to(self, revision: Revision) -> bool:
         """Whether the changes are all that lead to a revision: not if removals were forgotten that the previous snapshot does
-        not know, or if the store has gone back to an older state."""
+        not know, or if the store was restored."""
         known = self._previous.changes.revision
-        return revision.number >= known.number and (known.newest >= revision.forgotten or known.number < 0)
+        if known.number < 0:
+            return True
+        return revision.epoch == known.epoch and revision.number >= known.number and known.newest >= revision.forgotten
 
     def take(self, changes: Sequence[Change]) -> None:
         """Add the next changes, in the order of their numbers."""
