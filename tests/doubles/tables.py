@@ -47,6 +47,7 @@ class CatalogTables:
     number: int = 0
     forgotten: int = 0
     revision: int = 0
+    epoch: int = 0
 
     def save(self, entry_id: EntryId, entry: Entry, now_ms: int) -> None:
         kind = ChangeType.UPDATED if entry_id in self.entries else ChangeType.ADDED
