@@ -45,23 +45,16 @@ PHONES = (
     "Dalvik/2.1.0 (Linux; U; Android 9; {} Build/PPR1)",
 )
 RELAYED = (
-    "acme-robot-relay/1.0",
-    "acme-relay/1.0 (+https://example.com)",
-    "relay/1.0",
-    "bo t",
-    "",
-    "é",
-    "curl/8.14.1",
-    "Wget/1.25",
-)
-RELAYED += (
-    "python-requests/2.32",
-    "python-httpx/0.28",
-    "Go-http-client/2.0",
-    "okhttp/5.1",
-    "axios/1.11",
-    "node",
-    "Java/21",
+    *("acme-robot-relay/1.0", "acme-relay/1.0 (+https://example.com)", "relay/1.0", "bo t", "", "é", "curl/8.14.1"),
+    *(
+        "Wget/1.25",
+        "python-requests/2.32",
+        "python-httpx/0.28",
+        "Go-http-client/2.0",
+        "okhttp/5.1",
+        "axios/1.11",
+        "node",
+    ),
 )
 
 NAMES = (
