@@ -1,6 +1,7 @@
 """Wire models of delivery reports."""
 
 import re
+from collections.abc import Sequence
 from datetime import date
 from typing import Annotated, Any
 
@@ -135,10 +136,23 @@ class SiteCounts(BaseModel):
     site: str = Field(description="Host of the website, or `other` for all that have no place of their own")
     impressions: Count = Field(description="Impressions counted")
     clicks: Count = Field(description="Clicks counted")
+    sharePercent: float = Field(
+        ge=0, le=100, description="Share of the impressions of all websites here, per cent to one decimal place"
+    )
 
     @classmethod
-    def of(cls, delivered: SiteDelivered) -> "SiteCounts":
-        return cls(site=delivered.site, impressions=delivered.impressions, clicks=delivered.clicks)
+    def all_of(cls, sites: Sequence[SiteDelivered]) -> list["SiteCounts"]:
+        """Each website with its share of the whole."""
+        whole = sum(each.impressions for each in sites) or 1
+        return [
+            cls(
+                site=each.site,
+                impressions=each.impressions,
+                clicks=each.clicks,
+                sharePercent=round(100 * each.impressions / whole, 1),
+            )
+            for each in sites
+        ]
 
 
 # `from` is a word of Python, so the class statement cannot define it.

@@ -13,6 +13,7 @@ from actors.events.messages import OTHER, Event, Kind, Window
 from actors.events.router import EventOutcome
 from actors.values import Code, Problem, Refused
 from service.api.context import Services
+from service.api.crawlers import is_crawler
 from service.api.errors import Family, too_fast
 from service.api.messages import NO_STORE, Answer
 from service.api.operation import Call, Operation
@@ -24,9 +25,6 @@ from service.schemas.fields import may_exist
 EVENT_BYTES = 4 * 1024
 BATCH_BYTES = 128 * 1024
 """500 events of 262 bytes. An event with an id of this service has 113 bytes, indented 161."""
-
-CRAWLERS = ("bot", "crawl", "spider", "slurp", "headless")
-"""Words in the user agents of declared crawlers."""
 
 KINDS = {kind.value: kind for kind in Kind}
 DROPPED = {each: (*NO_STORE, ("x-event-dropped", each.value)) for each in EventOutcome}
@@ -155,10 +153,8 @@ async def _windows(services: Services, booking_ids: Iterable[str]) -> Mapping[st
 
 def _dropped(headers: Mapping[str, str]) -> EventOutcome | None:
     """The outcome of a request that no visitor of a page sent, or None."""
-    agent = headers.get("user-agent", "").lower()
-    for word in CRAWLERS:
-        if word in agent:
-            return EventOutcome.CRAWLER
+    if is_crawler(headers.get("user-agent", "")):
+        return EventOutcome.CRAWLER
     if "prefetch" in headers.get("sec-purpose", "").lower() or "prefetch" in headers.get("purpose", "").lower():
         return EventOutcome.PREFETCH
     return None

@@ -244,7 +244,7 @@ async def read_delivery(services: Services, call: Call, booking_id: str) -> Answ
         return csv_answer(f"delivery-{booking_id}.csv", DAY_HEADER, rows)
     delivery = delivery_of(delivered, now_ms)
     if services.config.events.count_sites:
-        delivery.sites = [SiteCounts.of(each) for each in await services.sites.store.of_booking(booking_id)]
+        delivery.sites = SiteCounts.all_of(await services.sites.store.of_booking(booking_id))
     return Answer.of(delivery)
 
 
