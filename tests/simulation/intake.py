@@ -105,7 +105,7 @@ class Intake(NodeSide):
         # Requests in flight that a full mailbox has rejected.
         self._overloaded: set[str] = set()
         recorders = [Recorder(node, deduper, self._overloaded) for deduper in self.dedupers]
-        router = EventRouter(cast("list[EventDeduper]", recorders), services.events.sections)
+        router = EventRouter(cast("list[EventDeduper]", recorders), services.events.filtered, services.events.sections)
         windows = cast("WindowReader", Windows(self.windows, self._overloaded))
         self._services = replace(services, events=router, windows=windows)
 
