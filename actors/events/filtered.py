@@ -67,11 +67,12 @@ class FilteredCounts(PeriodicTask):
         """Add an event of today. Costs less than a microsecond."""
         self.sums.add(booking_id, day_of(self._clock.now_ms()), reason)
 
-    async def _round(self) -> None:
+    async def _round(self) -> float | None:
         batch = self._batch or self._next_batch()
         if batch is not None:
             await self._store.add_filtered(*batch)
             self._batch = None
+        return None
 
     def _next_batch(self) -> tuple[BatchId, list[FilteredRow]] | None:
         if self.sums.left_out:

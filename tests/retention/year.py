@@ -78,7 +78,9 @@ RULES = RetentionRules(
 )
 """Lives that fit into one period, so that two periods show what stays."""
 
-GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days", "event_filtered", "event_site_counts", "invoices"})
+GROWING = frozenset(
+    {"bookings", "booking_keys", "slot_weeks", "delivery_days", "event_filtered", "event_site_counts", "invoices"}
+)
 """Tables that keep what was paid for, its idempotency key and invoices, and what was delivered for it."""
 
 GROWING_IN_POSTGRES = GROWING - {"delivery_days"} | {"event_bookings", "event_counts"}
