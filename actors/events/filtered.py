@@ -29,15 +29,15 @@ class FilteredSums:
         self.left_out = 0
         self._sums: dict[tuple[str, int], list[int]] = {}
 
-    def add(self, booking_id: str, day: int, reason: int) -> None:
-        """Add an event. `reason` is the position of a field of `Filtered`."""
+    def add(self, booking_id: str, day: int, reason: int, count: int = 1) -> None:
+        """Add events. `reason` is the position of a field of `Filtered`."""
         sums = self._sums.get((booking_id, day))
         if sums is None:
             if len(self._sums) >= self.capacity:
-                self.left_out += 1
+                self.left_out += count
                 return
             sums = self._sums[booking_id, day] = [0] * len(Filtered._fields)
-        sums[reason] += 1
+        sums[reason] += count
 
     def take(self) -> list[FilteredRow]:
         """The sums, which begin again from nothing. Sorted, so that nodes that write the same rows do not deadlock."""
@@ -63,9 +63,9 @@ class FilteredCounts(PeriodicTask):
         self._written = 0
         self._batch: tuple[BatchId, list[FilteredRow]] | None = None
 
-    def add(self, booking_id: str, reason: int) -> None:
-        """Add an event of today. Costs less than a microsecond."""
-        self.sums.add(booking_id, day_of(self._clock.now_ms()), reason)
+    def add(self, booking_id: str, reason: int, count: int = 1) -> None:
+        """Add events of today. Costs less than a microsecond."""
+        self.sums.add(booking_id, day_of(self._clock.now_ms()), reason, count)
 
     async def _round(self) -> float | None:
         batch = self._batch or self._next_batch()

@@ -84,9 +84,9 @@ class EventRouter:
         outcomes = [EventOutcome.RECORDED if answer else EventOutcome.DUPLICATE for answer in answers]
         self.outcomes.update(outcomes)
         if not all(answers):
-            for event, answer in zip(events, answers, strict=True):
-                if not answer:
-                    self.filtered.add(event.booking_id, REASONS[EventOutcome.DUPLICATE])
+            again = Counter([event[0] for event, answer in zip(events, answers, strict=True) if not answer])
+            for booking_id, count in again.items():
+                self.filtered.add(booking_id, REASONS[EventOutcome.DUPLICATE], count)
         return outcomes
 
     def count(self, outcome: EventOutcome, booking_id: str) -> EventOutcome:

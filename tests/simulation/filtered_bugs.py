@@ -43,19 +43,19 @@ class FilteredWrittenUnderAnotherId(CountedFiltered):
 class FilteredOnTheFirstDay(CountedFiltered):
     """What is filtered counts on the day on which the node started."""
 
-    def add(self, booking_id: str, reason: int) -> None:
+    def add(self, booking_id: str, reason: int, count: int = 1) -> None:
         day = self.__dict__.setdefault("_day", day_of(self._clock.now_ms()))
-        self.sums.add(booking_id, day, reason)
+        self.sums.add(booking_id, day, reason, count)
 
 
 @BUGS.part("filtered")
 class FilteredOfTheLastBooking(CountedFiltered):
     """What is filtered counts for the booking of the event before it."""
 
-    def add(self, booking_id: str, reason: int) -> None:
+    def add(self, booking_id: str, reason: int, count: int = 1) -> None:
         last: str = self.__dict__.get("_last", booking_id)
         self._last = booking_id
-        super().add(last, reason)
+        super().add(last, reason, count)
 
     _last: str
 
