@@ -2,7 +2,7 @@
 -- works with: 27
 
 create table event_filtered (
-    booking_id text not null references bookings (id) on delete cascade,
+    booking_id text not null,
     day integer not null,
     duplicate bigint not null,
     crawler bigint not null,
@@ -13,3 +13,12 @@ create table event_filtered (
 ) with (fillfactor = 50);
 comment on table event_filtered is
     'Events that were reported and not counted, by reason. Only paid bookings have rows, for days on which they can have counts.';
+
+create function remove_event_filtered(of_bookings text[]) returns void language plpgsql as $$
+begin
+    -- Row locks could deadlock with batches.
+    lock table event_filtered in share row exclusive mode;
+    delete from event_filtered where booking_id = any (of_bookings);
+end
+$$;
+comment on function remove_event_filtered is 'Deletes what was filtered of bookings.';

@@ -133,6 +133,8 @@ async def test_events_that_are_counted_while_a_demo_is_replaced_neither_deadlock
             some = sorted({of(chance.choice(SHOWN), chance.randrange(10_000)) for _ in range(40)})
             added = await tallies[place].stores.events.record(tallies[place].next_batch_id(), TODAY, some)
             said += len(added)
+            filtered = [FilteredRow(each, TODAY, Filtered(duplicate=1)) for each in SHOWN]
+            await tallies[place].stores.events.add_filtered(tallies[place].next_batch_id(), filtered)
 
     async def seeder() -> None:
         for number in range(1, 6):
