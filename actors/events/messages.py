@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from actors.values import Filtered
+
 
 class Kind(StrEnum):
     """The kinds of events. Each one is deduplicated and counted by itself."""
@@ -49,6 +51,14 @@ class Row(NamedTuple):
     key: bytes
     kind: Kind
     site: int | None = None
+
+
+class FilteredRow(NamedTuple):
+    """What was filtered of a booking on a day (since the epoch, UTC)."""
+
+    booking_id: str
+    day: int
+    filtered: Filtered
 
 
 class Window(NamedTuple):

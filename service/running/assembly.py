@@ -16,6 +16,7 @@ from actors.catalog.submission_actor import SubmissionActor
 from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
+from actors.events.filtered import FilteredCounts
 from actors.events.partitions import PartitionManager
 from actors.events.router import EventRouter
 from actors.events.servers import ServerWatch
@@ -88,6 +89,7 @@ class Classes:
     sweeper: type[HoldAndRefundSweeper] = HoldAndRefundSweeper
     hasher: type[VisitorHasher] = VisitorHasher
     deduper: type[EventDeduper] = EventDeduper
+    filtered: type[FilteredCounts] = FilteredCounts
     windows: type[WindowReader] = WindowReader
     partitions: type[PartitionManager] = PartitionManager
     catalog: type[Catalog] = Catalog
@@ -147,6 +149,7 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
             invalidator,
             catalog,
             placements,
+            services.events.filtered,
             *actors,
             *senders,
             *background,
@@ -279,7 +282,9 @@ def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
         )
         for section in range(count)
     ]
-    return EventRouter(dedupers, stores.sections)
+    return EventRouter(
+        dedupers, ports.classes.filtered(stores.events, ports.clock, node=ports.node.id), stores.sections
+    )
 
 
 def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:

@@ -1,7 +1,7 @@
 """Wire models of delivery reports."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Annotated, Any
 
@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_m
 
 from actors.events.messages import SiteDelivered
 from actors.times import day_of
+from actors.values import Filtered
 from service.schemas.fields import Count, Milliseconds, Query, Ratio
 from service.schemas.lists import FileFormat
 
@@ -75,6 +76,23 @@ ReportQuery: type[BaseModel] = create_model(
 """Query of the deliveries of an account."""
 
 
+class FilteredEvents(BaseModel):
+    """Events that were reported and not counted, by reason: the values of `X-Event-Dropped`."""
+
+    duplicate: Count = Field(description="The visitor had been counted on the same day")
+    crawler: Count = Field(description="The user agent was that of a crawler")
+    prefetch: Count = Field(description="The browser fetched ahead, and the visitor did not see the placement")
+    capped: Count = Field(description="The client address or its network had added as many as it may in an hour")
+    inactive: Count = Field(description="The placement was not live")
+
+    @classmethod
+    def of(cls, filtered: Iterable[Any]) -> "FilteredEvents":
+        return cls.model_construct(None, **dict(zip(Filtered._fields, filtered, strict=True)))
+
+
+FILTERED = "Events that were reported and not counted, by reason"
+
+
 class Delivered(BaseModel):
     """Impressions, clicks, and clicks divided by impressions, which is null while there are none."""
 
@@ -83,6 +101,7 @@ class Delivered(BaseModel):
     ctr: Ratio | None = Field(
         description="Clicks divided by impressions, to six decimal places; null without impressions"
     )
+    filtered: FilteredEvents = Field(description=FILTERED)
 
 
 class ReportRow(Delivered):

@@ -24,7 +24,7 @@ from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.shared.code_mails import CodeMailCount
-from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Steps, Tenant, finished
+from actors.values import Account, AuditRecord, BatchId, Filtered, OutboxMessage, Steps, Tenant, finished
 from actors.webhooks.messages import Delivery, Webhook
 
 S = TypeVar("S")
@@ -123,6 +123,8 @@ class Memory:
     invoice_numbers: dict[str, int] = field(default_factory=dict)
     # Impressions and clicks, by booking and day.
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    # What was filtered, by booking and day.
+    filtered_days: dict[tuple[str, int], Filtered] = field(default_factory=dict)
     # The number of a website, and whether the configuration names it.
     sites: dict[str, tuple[int, bool]] = field(default_factory=dict)
     # Impressions and clicks, by booking, day and website.

@@ -78,7 +78,9 @@ RULES = RetentionRules(
 )
 """Lives that fit into one period, so that two periods show what stays."""
 
-GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days", "event_site_counts", "invoices"})
+GROWING = frozenset(
+    {"bookings", "booking_keys", "slot_weeks", "delivery_days", "event_filtered", "event_site_counts", "invoices"}
+)
 """Tables that keep what was paid for, its idempotency key and invoices, and what was delivered for it."""
 
 GROWING_IN_POSTGRES = GROWING - {"delivery_days"} | {"event_bookings", "event_counts"}
@@ -124,6 +126,7 @@ async def sizes(below: Memory | Database) -> Mapping[str, int]:
     if isinstance(below, Memory):
         names = {
             "site_days": "event_site_counts",
+            "filtered_days": "event_filtered",
             "submissions": "catalog_submissions",
             "keys": "api_keys",
             "audits": "audit",
@@ -308,10 +311,10 @@ class Year:
             f"dp_{self.day}", f"pay_foreign{self.day}", PaymentState.DISPUTED
         )
         assert isinstance(foreign, Refused)
-        outcomes = await services.events.record_all(
-            [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")], OTHER
-        )
-        assert len(outcomes) == 1
+        shown = Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")
+        outcomes = await services.events.record_all([shown, shown], OTHER)
+        assert len(outcomes) == 2
+        await services.events.filtered._round()
 
     async def _leaver(self, email: str) -> None:
         """Somebody signs up, looks around, and deletes the account."""

@@ -9,9 +9,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import trio
+
 from actors.bookings.records import BookingView
 from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
+from actors.events.filtered import FilteredCounts
 from actors.events.messages import Event, Record, Window
 from actors.events.partitions import PartitionManager
 from actors.events.router import EventOutcome, EventRouter
@@ -28,6 +31,7 @@ from service.api.operation import Operation
 from service.api.operations import events, placements
 from service.snapshots.placements import Placements
 from tests.simulation.history import Handed, Heard, Nothing, Post, Reported, Unknown
+from tests.simulation.oracle.tally import Filtering
 from tests.simulation.sides import Counted, NodeSide, answering
 
 if TYPE_CHECKING:
@@ -49,6 +53,18 @@ class CountedKeeper(Counted, PartitionManager):
 
 class CountedSites(Counted, SiteBook):
     pass
+
+
+class CountedFiltered(Counted, FilteredCounts):
+    """Notes how each life of a node ends."""
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        life = self.node.world.tally.filtering.setdefault(self._owner.partition("/")[0], Filtering())
+        try:
+            await super().run(task_status=task_status)
+            life.stopped = True
+        finally:
+            life.end = trio.current_time()
 
 
 class Recorder:
@@ -101,11 +117,14 @@ class Intake(NodeSide):
         assert isinstance(self.partitions, CountedKeeper)
         assert isinstance(services.sites, CountedSites)
         self.placements.node = self.partitions.node = services.sites.node = node
+        self.filtered = services.events.filtered
+        assert isinstance(self.filtered, CountedFiltered)
+        self.filtered.node = node
         self._handlers = handlers
         # Requests in flight that a full mailbox has rejected.
         self._overloaded: set[str] = set()
         recorders = [Recorder(node, deduper, self._overloaded) for deduper in self.dedupers]
-        router = EventRouter(cast("list[EventDeduper]", recorders), services.events.sections)
+        router = EventRouter(cast("list[EventDeduper]", recorders), services.events.filtered, services.events.sections)
         windows = cast("WindowReader", Windows(self.windows, self._overloaded))
         self._services = replace(services, events=router, windows=windows)
 
@@ -123,7 +142,7 @@ class Intake(NodeSide):
     @property
     def members(self) -> list[Member]:
         sites = [self._services.sites] if self._services.sites.rules.count else []
-        return [self.placements, *self.actors, self.partitions, *sites]
+        return [self.placements, self.filtered, *self.actors, self.partitions, *sites]
 
     def _observe(self, batch: ServedBatch) -> None:
         if batch.size > 1:

@@ -56,7 +56,15 @@ from tests.simulation.editors import CountedCatalog, Desk, LinkedCatalog, Record
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSites, LinkedSponsorship, Look
 from tests.simulation.history import Complete, EndAt, IssueFor, Nothing, Paced, Rotate, SetTo, Start, Unknown
 from tests.simulation.identity import Identity, LinkedDevices, LinkedSessions, RegisteredDevices, RegisteredSessions
-from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, CountedSites, Handlers, Intake
+from tests.simulation.intake import (
+    HANDLERS,
+    CountedFiltered,
+    CountedKeeper,
+    CountedPlacements,
+    CountedSites,
+    Handlers,
+    Intake,
+)
 from tests.simulation.limits import BASE_URL, SECRETS, node_limits, settings
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
@@ -95,6 +103,7 @@ class Parts:
     payments: type[LinkedPayments] = LinkedPayments
     hasher: type[VisitorHasher] = VisitorHasher
     deduper: type[EventDeduper] = EventDeduper
+    filtered: type[CountedFiltered] = CountedFiltered
     windows: type[WindowReader] = WindowReader
     event_store: type[LinkedEvents] = LinkedEvents
     site_store: type[LinkedSites] = LinkedSites

@@ -43,7 +43,7 @@ async def record_event(services: Services, call: Call) -> Answer | Refused:
         return Refused(Code.NOT_FOUND, "There is no booking with this id.")
     outcome = _dropped(call.request.headers) or _inactive(window, services.clock.now_ms())
     if outcome is not None:
-        return event_answer(services.events.count(outcome))
+        return event_answer(services.events.count(outcome, body.bookingId))
     [event] = _events([body])
     site = services.sites.number_of(call.request.headers.get("origin"))
     outcome = await _record(services, call.request.client, event, site)
@@ -57,7 +57,7 @@ async def _record(services: Services, address: str, event: Event, site: int | No
     budgets = services.budgets
     unused = budgets.count_events(address, event.booking_id)
     if not unused:
-        return services.events.count(EventOutcome.CAPPED)
+        return services.events.count(EventOutcome.CAPPED, event.booking_id)
     try:
         outcome = await services.events.record(event, site)
         if outcome is EventOutcome.RECORDED:
@@ -107,7 +107,7 @@ async def _outcomes(
     outcomes = []
     for each in events:
         outcome = known[each.bookingId]
-        outcomes.append(next(recorded) if outcome is None else services.events.count(outcome))
+        outcomes.append(next(recorded) if outcome is None else services.events.count(outcome, each.bookingId))
     return outcomes
 
 
@@ -131,7 +131,10 @@ async def _record_all(
             if count:
                 budgets.uncount_events(address, booking_id, count)
     answers = iter(recorded)
-    return [next(answers) if may else services.events.count(EventOutcome.CAPPED) for may in allowed]
+    return [
+        next(answers) if may else services.events.count(EventOutcome.CAPPED, event.booking_id)
+        for event, may in zip(events, allowed, strict=True)
+    ]
 
 
 def _first_of_each(events: Sequence[Event], room: dict[str, int]) -> list[bool]:

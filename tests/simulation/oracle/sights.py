@@ -13,7 +13,7 @@ from actors.values import Refused
 from service.api.authentication import Caller
 from tests.doubles.tables import Memory
 from tests.simulation.history import Heard, Operation
-from tests.simulation.oracle import events
+from tests.simulation.oracle import events, filtered
 from tests.simulation.oracle.bookings import week_at
 from tests.simulation.oracle.case import Case
 from tests.simulation.oracle.log import moved
@@ -178,7 +178,7 @@ def of_site(case: Case) -> dict[str, int]:
             for other in operations:
                 lost = other.node != row.node and other.began < row.tick < other.ended
                 meet("two nodes recorded one event at once", lost and False in events.answers(other, event))
-    return met
+    return met | filtered.sights(case)
 
 
 def _merged_before(memory: Memory, completions: Sequence[Operation], refund: Operation) -> bool:
