@@ -1,5 +1,8 @@
 """The unit day: what counts as one visitor, under which secret, and how long a secret lives."""
 
+from collections.abc import Sequence
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,3 +101,37 @@ def test_forms_of_one_address_and_addresses_of_one_ipv6_network_are_one_visitor(
 )
 def test_what_is_no_address(text: str) -> None:
     assert not is_address(text)
+
+
+def counted(visits: Sequence[tuple[str, str]]) -> int:
+    """The visitors of one booking and day that are counted of visits from addresses with user agents."""
+    made = hasher(d0=ONE)
+    return len(set(made.keys(DAY, [visit(visitor_of_day(limited_as(each[0]), each[1])) for each in visits], Unit.DAY)))
+
+
+def visitors(chance: Random, number: int) -> tuple[str, str]:
+    """A customer of an access provider with one of few user agents: neighbours in a network often have the same."""
+    address = (
+        f"2001:db8:{number // 2500:x}:{number:x}::1" if number % 2 else f"100.64.{number // 250}.{number % 250 + 1}"
+    )
+    return address, f"Mozilla/5.0 (Mobile {int(chance.paretovariate(0.5)) % 300})"
+
+
+def test_of_a_day_of_10000_visitors_with_addresses_of_their_own_none_is_lost() -> None:
+    chance = Random(36)
+    day = [visitors(chance, number) for number in range(10_000)]
+    moved = [(f"198.18.{number // 250}.{number % 250 + 1}", day[number * 10][1]) for number in range(1_000)]
+    visits = [each for each in day for _ in range(chance.randint(1, 4))]
+    chance.shuffle(visits)
+    assert counted(visits) == 10_000
+    assert counted(visits + moved) == 11_000, "who changes the network counts again"
+
+
+@pytest.mark.parametrize(
+    ("people", "agents", "mean"), [(1, 3, 1), (5, 3, 2.6), (20, 3, 3), (5, 10, 4.1), (20, 10, 8.8), (100, 10, 10)]
+)
+def test_people_behind_one_address_count_by_their_agents(people: int, agents: int, mean: float) -> None:
+    """The figures of docs/events.md."""
+    chance = Random(people * agents)
+    offices = [[("203.0.113.7", str(chance.randrange(agents))) for _ in range(people)] for _ in range(400)]
+    assert sum(map(counted, offices)) / 400 == pytest.approx(mean, abs=0.1)
