@@ -8,7 +8,7 @@ import trio
 
 from actors.events.actor import EventDeduper
 from actors.events.filtered import FilteredCounts
-from actors.events.messages import Event, Record
+from actors.events.messages import Event, Record, Unit
 from actors.events.store import Sections
 from actors.values import CallFailed, Filtered
 
@@ -43,17 +43,19 @@ class EventRouter:
         self.sections = sections
         self.outcomes: Counter[EventOutcome] = Counter()
 
-    async def record(self, event: Event, site: int | None = None) -> EventOutcome:
+    async def record(self, event: Event, site: int | None = None, unit: Unit = Unit.DEVICE) -> EventOutcome:
         """Record one event of a website, which is None if events are not counted by website. Raises as `Actor.ask` does."""
-        keyed = self.dedupers[0].keyed((event,), site)
+        keyed = self.dedupers[0].keyed((event,), site, unit)
         section = self.sections.section_of(keyed.keys[0][0]) if self.sections else 0
         [recorded] = await self.dedupers[section].record_keyed(keyed)
         return self.count(EventOutcome.RECORDED if recorded else EventOutcome.DUPLICATE, event.booking_id)
 
-    async def record_all(self, events: Sequence[Event], site: int | None = None) -> list[EventOutcome]:
+    async def record_all(
+        self, events: Sequence[Event], site: int | None = None, unit: Unit = Unit.DEVICE
+    ) -> list[EventOutcome]:
         """Record events of a website, all sections at once. Those of a section that fails are `UNAVAILABLE`. If all fail,
         raises the error of the first one."""
-        keyed = self.dedupers[0].keyed(events, site)
+        keyed = self.dedupers[0].keyed(events, site, unit)
         if self.sections is None:
             return self._counted(events, await self.dedupers[0].record_keyed(keyed))
         sections = _by_section(keyed, self.sections)

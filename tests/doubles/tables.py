@@ -131,6 +131,8 @@ class Memory:
     site_days: dict[tuple[str, int, int], tuple[int, int]] = field(default_factory=dict)
     # The keys of events by day. Each day in it has a partition.
     events: dict[int, dict[bytes, Row]] = field(default_factory=dict)
+    # By day.
+    visitor_secrets: dict[int, bytes] = field(default_factory=dict)
     # A node and the time of its last heartbeat, by its id.
     nodes: dict[str, tuple[NodeInfo, float]] = field(default_factory=dict)
     webhooks: dict[str, Webhook] = field(default_factory=dict)

@@ -47,6 +47,7 @@ from storage.postgres.mail import PostgresOutbox
 from storage.postgres.nodes import PostgresNodes
 from storage.postgres.sites import PostgresSites
 from storage.postgres.submissions import PostgresSubmissions
+from storage.postgres.visitor_secrets import PostgresVisitorSecrets
 from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
 from tests.api.world import NODE, SECRETS, Postbox
@@ -56,6 +57,7 @@ from tests.doubles.nodes import MemoryNodes
 from tests.doubles.sites import MemorySites
 from tests.doubles.submissions import MemorySubmissions
 from tests.doubles.tables import Memory
+from tests.doubles.visitor_secrets import MemoryVisitorSecrets
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
 from tests.stores.conftest import stores_in_memory, stores_over
 
@@ -114,10 +116,12 @@ def stores_in(below: Memory | Database) -> Stores:
         shared |= {"outbox": MemoryOutbox(below), "catalog": MemoryCatalog(below)}
         shared |= {"submissions": MemorySubmissions(below)}
         shared |= {"sites": MemorySites(below), "nodes": MemoryNodes(below)}
+        shared |= {"visitor_secrets": MemoryVisitorSecrets(below)}
         return Stores(database=MemoryDatabase(trio.lowlevel.checkpoint), announcements=Unheard(), **shared)
     shared |= {"outbox": PostgresOutbox(below), "catalog": PostgresCatalog(below)}
     shared |= {"submissions": PostgresSubmissions(below)}
     shared |= {"sites": PostgresSites(below), "nodes": PostgresNodes(below)}
+    shared |= {"visitor_secrets": PostgresVisitorSecrets(below)}
     return Stores(database=below, announcements=Unheard(), **shared)
 
 

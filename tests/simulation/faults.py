@@ -24,6 +24,7 @@ from tests.doubles.keys import MemoryKeys
 from tests.doubles.sites import MemorySites
 from tests.doubles.sponsorship import MemorySponsorship
 from tests.doubles.tables import Memory
+from tests.doubles.visitor_secrets import MemoryVisitorSecrets
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -294,6 +295,10 @@ class LinkedSponsorship(MemorySponsorship):
 @plain_reads("sites")
 class LinkedSites(MemorySites):
     """Websites in memory."""
+
+
+class LinkedSecrets(MemoryVisitorSecrets):
+    """The secrets of days in memory."""
 
 
 class LinkedEvents(MemoryEvents):

@@ -15,9 +15,10 @@ from actors.bookings.records import BookingView
 from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
 from actors.events.filtered import FilteredCounts
-from actors.events.messages import Event, Record, Window
+from actors.events.messages import Event, Record, Unit, Window
 from actors.events.partitions import PartitionManager
 from actors.events.router import EventOutcome, EventRouter
+from actors.events.secrets import VisitorSecrets
 from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
 from actors.kernel.actor import Actor
@@ -67,6 +68,13 @@ class CountedFiltered(Counted, FilteredCounts):
             life.end = trio.current_time()
 
 
+class CountedSecrets(Counted, VisitorSecrets):
+    """Makes the next secret just before its day, so that it is sometimes missing."""
+
+    check_seconds = 0.7
+    ahead_ms = 500
+
+
 class Recorder:
     """A deduper that records each of its intents."""
 
@@ -75,8 +83,8 @@ class Recorder:
         self._deduper = deduper
         self._overloaded = overloaded
 
-    def keyed(self, events: Sequence[Event], site: int | None = None) -> Record:
-        return self._deduper.keyed(events, site)
+    def keyed(self, events: Sequence[Event], site: int | None = None, unit: Unit = Unit.DEVICE) -> Record:
+        return self._deduper.keyed(events, site, unit)
 
     async def record_keyed(self, handed: Record) -> Sequence[bool]:
         about = Handed(request_id.get(), tuple(handed.events))
@@ -116,6 +124,8 @@ class Intake(NodeSide):
         assert isinstance(self.placements, CountedPlacements)
         assert isinstance(self.partitions, CountedKeeper)
         assert isinstance(services.sites, CountedSites)
+        assert isinstance(services.visitor_secrets, CountedSecrets)
+        services.visitor_secrets.node = node
         self.placements.node = self.partitions.node = services.sites.node = node
         self.filtered = services.events.filtered
         assert isinstance(self.filtered, CountedFiltered)
@@ -142,7 +152,8 @@ class Intake(NodeSide):
     @property
     def members(self) -> list[Member]:
         sites = [self._services.sites] if self._services.sites.rules.count else []
-        return [self.placements, self.filtered, *self.actors, self.partitions, *sites]
+        secrets = self._services.visitor_secrets
+        return [self.placements, self.filtered, *self.actors, self.partitions, secrets, *sites]
 
     def _observe(self, batch: ServedBatch) -> None:
         if batch.size > 1:
@@ -185,7 +196,8 @@ class Intake(NodeSide):
         if post is not None and post.origin:
             headers["origin"] = post.origin
         body = b"" if post is None else written(post)
-        request = Request(operation.method, operation.path, {}, "", headers, body, client)
+        query = "unit=day" if post is not None and post.by_day else ""
+        request = Request(operation.method, operation.path, {}, query, headers, body, client)
         return await dispatch(self._services, operation, request)
 
     # Requests of sponsors.
@@ -203,6 +215,8 @@ class Intake(NodeSide):
 def written(post: Post) -> bytes:
     """Return the body of a post."""
     each = [{"bookingId": event.booking_id, "kind": event.kind, "visitorId": event.visitor} for event in post.events]
+    for event, (address, agent) in zip(each, post.seen, strict=False):
+        event |= {"clientAddress": address, "userAgent": agent}
     if post.spoilt is not None:
         each[post.spoilt]["kind"] = "seen"
     return json.dumps({"events": each} if post.batch else each[0]).encode()
