@@ -15,7 +15,6 @@ from tests.slow import smoke
 SCRIPT = '<script async src="https://HOST/embed.js"></script>'
 LEFT = '<div data-placements="left"></div>'
 PAGE = f"<!doctype html><title>A site</title>{LEFT}{SCRIPT}"
-DEVICE = PAGE.replace("async", 'async data-visitor="device"')
 LOW = f'<!doctype html><title>A long page</title><div style="height: 3000px"></div>{LEFT}{SCRIPT}'
 GUIDE = (Path(__file__).resolve().parents[2] / "docs/embedding.md").read_text(encoding="utf-8")
 
@@ -227,12 +226,12 @@ def test_the_example_of_the_guide_works_as_it_stands(node: Service, visit: Visit
 def test_a_visit_counts_one_impression_and_a_reload_none(node: Service, visit: Visit) -> None:
     first, second = (each["bookingId"] for each in live(node, "left"))
     before = counts(node, first), counts(node, second)
-    visitor = visit(DEVICE, counted=True)
+    visitor = visit(PAGE, counted=True)
     answered: list[str] = []
     visitor.page.on("response", lambda response: answered.append(response.url))
 
     def after(number: int) -> None:
-        while answered.count(f"{node.url}{EVENTS}") < number:
+        while answered.count(f"{node.url}{EVENTS}?unit=day") < number:
             visitor.page.wait_for_event("response")
 
     after(2)
@@ -243,14 +242,14 @@ def test_a_visit_counts_one_impression_and_a_reload_none(node: Service, visit: V
     after(4)
     assert (counts(node, first), counts(node, second)) == once
     assert sorted(visitor.events("impression")) == sorted([first, second] * 2)
-    assert len({event["visitorId"] for event in visitor.sent}) == 1
+    assert len({event["visitorId"] for event in visitor.sent}) == 2, "each page has an id of its own"
 
 
 @smoke
 def test_a_click_counts_once_though_it_leaves_the_page(node: Service, visit: Visit) -> None:
     shown = live(node, "left")[0]
     seen, clicks = counts(node, shown["bookingId"])
-    visitor = visit(DEVICE, counted=True, frozen=True)
+    visitor = visit(PAGE, counted=True, frozen=True)
     for _ in range(2):
         visitor.filled().get_by_role("link", name=shown["headline"]).click()
         visitor.page.wait_for_url(shown["targetUrl"])
