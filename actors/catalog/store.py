@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from actors.catalog.messages import Change, Entry, EntryId, Kind, Retired
+from actors.catalog.messages import Change, Entry, EntryId, Kind
 from actors.catalog.state import Decision, Snapshot
 from actors.values import BatchId
 
@@ -45,7 +45,7 @@ class Stored(NamedTuple):
     """An entry as a store has it: `entry`, or `retired` if it was removed; neither if it is unknown."""
 
     entry: Entry | None = None
-    retired: Retired | None = None
+    retired: Entry | None = None
 
 
 @dataclass(frozen=True, slots=True)

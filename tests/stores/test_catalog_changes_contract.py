@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.catalog.messages import ChangeType, EntrySaved, Kind, Message, Retired
+from actors.catalog.messages import ChangeType, EntrySaved, Kind, Message
 from actors.catalog.state import Decision, Snapshot, decide, entries_to_read
 from actors.catalog.store import CatalogStore, Import, Stored
 from actors.retention.store import Rows
@@ -50,7 +50,7 @@ async def test_an_import_leaves_its_changes_in_order_added_updated_removed(store
     await store.replace(batch)
     expected = [("a", ADDED, IMPORTED_MS), ("c", ADDED, LATER_MS), ("a", UPDATED, LATER_MS), ("b", REMOVED, LATER_MS)]
     assert sorted(told(await loaded(store))) == sorted(expected)
-    assert (await store.stored(entry_id("bots/b"))).retired == Retired(replace(bot("b"), updated_ms=LATER_MS), LATER_MS)
+    assert (await store.stored(entry_id("bots/b"))).retired == replace(bot("b"), updated_ms=LATER_MS)
 
 
 async def test_what_changed_after_a_number_is_all_that_a_follower_needs(store: CatalogStore) -> None:
@@ -81,7 +81,7 @@ async def test_a_removed_entry_is_kept_and_can_come_back_as_it_was(store: Catalo
     assert await store.stored(NAME) == Stored(saved.entry)
     await edited(store, retire("bots/a"), seq=2)
     gone = replace(saved.entry, updated_ms=LATER_MS + 1)
-    assert await store.stored(NAME) == Stored(None, Retired(gone, LATER_MS + 1))
+    assert await store.stored(NAME) == Stored(None, gone)
     assert await store.present(Kind.BOTS, ["a"]) == set()
     [restored] = (await edited(store, put("bots/a"), seq=3)).answers
     assert restored == EntrySaved(replace(saved.entry, updated_ms=LATER_MS + 2), created=True)
