@@ -72,6 +72,7 @@ class PostgresCatalog(Store):
             result = ImportCounts(revision, counts)
             if batch.dry_run or not result.writes:
                 return result
+            await AUDIT.insert(connection, result.recorded(batch.audit))
             return ImportCounts(await connection.fetchval(SQL.advance), counts)
 
         return await self._database.transact(work, seconds=IMPORT_SECONDS)

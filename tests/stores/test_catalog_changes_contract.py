@@ -1,5 +1,6 @@
 """The contract of the catalog store, over Postgres and in memory: editing entries, and the changes that mirrors follow."""
 
+import json
 import random
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from actors.catalog.messages import ChangeType, EntrySaved, Kind, Message
 from actors.catalog.state import Decision, Snapshot, decide, entries_to_read
 from actors.catalog.store import CatalogStore, Import, Stored
 from actors.retention.store import Rows
-from actors.values import BatchId
+from actors.values import AuditRecord, BatchId
 from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
@@ -126,6 +127,24 @@ async def test_changes_are_audited_in_their_transaction(stores: Stores) -> None:
         rows = await stores.below.fetch("select action, target_id, actor_email from audit order by id")
         found = [tuple(row.values()) for row in rows]
     assert sorted(found) == [(action, "a", CLERK.email) for action in ("entry.created", "entry.retired")]
+
+
+async def test_an_import_is_audited_with_its_numbers_unless_it_changes_nothing(stores: Stores) -> None:
+    store = beside(stores, MemoryCatalog, PostgresCatalog)
+    options: list[dict[str, bool]] = [{"dry_run": True}, {}, {}, {"prune": True}]
+    for number, more in enumerate(options):
+        audit = AuditRecord.by(CLERK, f"aud_{number}", LATER_MS, "catalog.imported", ("catalog", "file"), "", "{}")
+        entries = [bot("a")] if "prune" in more else [bot("a"), bot("b")]
+        await store.replace(of_bots(*entries, audit=audit, **more))
+    if isinstance(stores.below, Memory):
+        found = [(row.id, row.changes) for row in stores.below.audits]
+    else:
+        rows = await stores.below.fetch("select id, changes::text from audit order by id")
+        found = [(row["id"], row["changes"]) for row in rows]
+    assert [(name, json.loads(made)) for name, made in found] == [
+        ("aud_1", {"bots added": 2}),
+        ("aud_3", {"bots removed": 1}),
+    ]
 
 
 async def test_a_removal_is_forgotten_after_its_life_and_its_number_noted(stores: Stores, store: CatalogStore) -> None:
