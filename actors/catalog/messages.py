@@ -78,13 +78,6 @@ class Change(NamedTuple):
         return self.id.slug
 
 
-class Retired(NamedTuple):
-    """An entry as it was when it was removed, and when that was."""
-
-    entry: Entry
-    at_ms: int
-
-
 Draft = Callable[[int], bytes]
 """Makes the canonical JSON of an entry with this `addedAt`, in milliseconds."""
 
@@ -138,9 +131,9 @@ class EntrySaved:
 
 @dataclass(frozen=True, slots=True)
 class EntryRetired:
-    """Committed: the entry as it was when it was retired, and when that was."""
+    """Committed: the entry as it was when it was retired, which was at its `updated_ms`."""
 
-    retired: Retired
+    retired: Entry
 
 
 @dataclass(frozen=True, slots=True)

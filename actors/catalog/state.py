@@ -16,7 +16,6 @@ from actors.catalog.messages import (
     Kind,
     Message,
     PutEntry,
-    Retired,
     RetireEntry,
 )
 from actors.values import AuditRecord, Code, Refused
@@ -33,7 +32,7 @@ class Snapshot:
     """The named entries that exist, and those that were removed. No other change commits before the decision does."""
 
     entries: dict[EntryId, Entry] = field(default_factory=dict)
-    retired: dict[EntryId, Retired] = field(default_factory=dict)
+    retired: dict[EntryId, Entry] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -90,7 +89,7 @@ class EntryWork:
 
     def put(self, message: PutEntry) -> EntrySaved | Conflict:
         current, retired = self._entries.get(message.id), self._retired.get(message.id)
-        known = current or (retired and retired.entry)
+        known = current or retired
         added_ms = message.added_ms
         if added_ms is None:
             added_ms = self._now_ms if known is None else known.added_ms
@@ -117,8 +116,7 @@ class EntryWork:
             return Conflict(current)
         self._round(message.id).removed.add(message.id)
         del self._entries[message.id]
-        at_ms = self._at_ms(current)
-        retired = self._retired[message.id] = Retired(replace(current, updated_ms=at_ms), at_ms)
+        retired = self._retired[message.id] = replace(current, updated_ms=self._at_ms(current))
         self._audit(message.audit, "entry.retired", {})
         return EntryRetired(retired)
 

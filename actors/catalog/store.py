@@ -3,13 +3,14 @@
 A store keeps documents as they are.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from actors.catalog.messages import Change, Entry, EntryId, Kind, Retired
+from actors.catalog.messages import Change, Entry, EntryId, Kind
 from actors.catalog.state import Decision, Snapshot
-from actors.values import BatchId
+from actors.values import AuditRecord, BatchId
 
 TOPIC = "catalog"
 """The topic announced to all nodes when a change commits."""
@@ -45,19 +46,21 @@ class Stored(NamedTuple):
     """An entry as a store has it: `entry`, or `retired` if it was removed; neither if it is unknown."""
 
     entry: Entry | None = None
-    retired: Retired | None = None
+    retired: Entry | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
     """Entries to insert or replace by slug, each slug once, at `now_ms`. `prune` removes absent entries, but only of the
-    kinds in `entries`: a file of bots removes no use case."""
+    kinds in `entries`: a file of bots removes no use case. An import that changes something writes `audit`, with the numbers
+    of its changes."""
 
     entries: Mapping[Kind, Sequence[Entry]]
     now_ms: int
     prune: bool = False
     dry_run: bool = False
     progress: Progress = _silent
+    audit: AuditRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,16 @@ class ImportCounts:
     @property
     def writes(self) -> int:
         return sum(counts.writes for counts in self.by_kind.values())
+
+    def recorded(self, audit: AuditRecord | None) -> Sequence[AuditRecord]:
+        """The audit of an import that made these changes, such as `{"bots added": 2, "usecases changed": 1}`."""
+        made = {
+            f"{kind} {name}": number
+            for kind, counts in self.by_kind.items()
+            for name, number in (("added", counts.added), ("changed", counts.changed), ("removed", counts.removed))
+            if number
+        }
+        return [replace(audit, changes=json.dumps(made))] if audit is not None and made else []
 
 
 class CatalogStore(Protocol):

@@ -8,6 +8,8 @@ from typing import Annotated
 from actors.catalog.messages import Kind
 from actors.catalog.store import Import
 from actors.clock import SystemClock, SystemEntropy
+from actors.shared.credentials import new_id
+from actors.values import AuditRecord
 from service.cli.command import CommandError, argument, option, path_of
 from service.cli.database import AGENT, open_with_running_node, progress_bar
 from service.config.model import Config
@@ -27,7 +29,10 @@ async def import_catalog(
     async with open_with_running_node(config, data_dir, create=True) as opened:
         present = await opened.catalog.present(Kind.BOTS, sorted(parsed.references))
         with progress_bar("import", "entries") as progress:
-            batch = Import(parsed.entries, SystemClock().now_ms(), prune=prune, dry_run=dry_run, progress=progress)
+            now_ms = SystemClock().now_ms()
+            audit_id = new_id("aud", SystemEntropy().token(16))
+            audit = AuditRecord.by(AGENT, audit_id, now_ms, "catalog.imported", ("catalog", file.name[:100]), "", "{}")
+            batch = Import(parsed.entries, now_ms, prune, dry_run, progress, audit)
             counts = await retried(partial(opened.catalog.replace, batch))
     for warning in unknown_bots(parsed, present):
         print(f"warning: {warning}", file=sys.stderr)

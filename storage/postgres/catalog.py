@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence, Set
 
-from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind, Retired
+from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind
 from actors.catalog.state import Changes, Decision, Snapshot
 from actors.catalog.store import Counts, Decide, Import, ImportCounts, Revision, Stored, TakeChanges
 from actors.values import BatchId
@@ -72,6 +72,7 @@ class PostgresCatalog(Store):
             result = ImportCounts(revision, counts)
             if batch.dry_run or not result.writes:
                 return result
+            await AUDIT.insert(connection, result.recorded(batch.audit))
             return ImportCounts(await connection.fetchval(SQL.advance), counts)
 
         return await self._database.transact(work, seconds=IMPORT_SECONDS)
@@ -82,10 +83,7 @@ async def read_entries(connection: Connection, ids: Sequence[EntryId]) -> Snapsh
     snapshot = Snapshot()
     for row in await connection.fetch(SQL.entries, [each.kind.value for each in ids], [each.slug for each in ids]):
         entry_id, entry = EntryId(Kind(row["kind"]), row["slug"]), _entry(row)
-        if row["removed"]:
-            snapshot.retired[entry_id] = Retired(entry, row["at_ms"])
-        else:
-            snapshot.entries[entry_id] = entry
+        (snapshot.retired if row["removed"] else snapshot.entries)[entry_id] = entry
     return snapshot
 
 

@@ -112,6 +112,8 @@ class MemoryCatalog(MemoryStore):
         if any(each.writes for each in counts.values()) and not batch.dry_run:
             write_rounds(self._memory, [changes], batch.now_ms)
         result = ImportCounts(self._tables.revision, counts)
+        if not batch.dry_run:
+            self._memory.audits.extend(result.recorded(batch.audit))
         await self._memory.after()
         return result
 

@@ -184,7 +184,7 @@ def _deletions(tables: Memory, before_ms: int, limit: int) -> int:
 
 def _retired_entries(tables: Memory, before_ms: int, limit: int) -> int:
     catalog = tables.catalog
-    gone = oldest(((retired.at_ms, entry_id) for entry_id, retired in catalog.retired.items()), before_ms, limit)
+    gone = oldest(((retired.updated_ms, entry_id) for entry_id, retired in catalog.retired.items()), before_ms, limit)
     for entry_id in gone:
         del catalog.retired[entry_id]
         catalog.forgotten = max(catalog.forgotten, catalog.changes.pop(entry_id).number)

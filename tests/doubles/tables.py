@@ -14,7 +14,7 @@ import trio
 from actors.accounts.messages import Deletion, MailChoices
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
-from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind, Retired
+from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind
 from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
@@ -43,7 +43,7 @@ class CatalogTables:
 
     entries: dict[EntryId, Entry] = field(default_factory=dict)
     changes: dict[EntryId, Change] = field(default_factory=dict)
-    retired: dict[EntryId, Retired] = field(default_factory=dict)
+    retired: dict[EntryId, Entry] = field(default_factory=dict)
     number: int = 0
     forgotten: int = 0
     revision: int = 0
@@ -57,7 +57,7 @@ class CatalogTables:
 
     def remove(self, entry_id: EntryId, now_ms: int) -> None:
         at_ms = self._at_ms(entry_id, now_ms)
-        self.retired[entry_id] = Retired(replace(self.entries.pop(entry_id), updated_ms=at_ms), at_ms)
+        self.retired[entry_id] = replace(self.entries.pop(entry_id), updated_ms=at_ms)
         self._note(entry_id, ChangeType.REMOVED, at_ms)
 
     def of(self, kind: Kind) -> dict[str, Entry]:

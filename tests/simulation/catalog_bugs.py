@@ -1,9 +1,10 @@
 """Bugs to plant in the catalog, one at a time: see `key_bugs`."""
 
+from dataclasses import replace
 from typing import Any
 
 from actors.catalog import state
-from actors.catalog.messages import Entry, EntryId, EntryRetired, Retired, RetireEntry
+from actors.catalog.messages import Entry, EntryId, EntryRetired, RetireEntry
 from actors.catalog.state import EntryWork
 from service.snapshots.catalog_entries import CatalogList
 from service.snapshots.change_log import ChangeLog, ChangePage
@@ -58,7 +59,9 @@ def time_of_the_node_alone(work: EntryWork, known: Entry | None) -> int:
 def retired_without_being_removed(work: EntryWork, message: RetireEntry) -> Any:
     """An entry is said to be retired, and stays."""
     current = work._entries.get(message.id)
-    return state.unknown_entry(message.id.kind) if current is None else EntryRetired(Retired(current, work._now_ms))
+    if current is None:
+        return state.unknown_entry(message.id.kind)
+    return EntryRetired(replace(current, updated_ms=work._now_ms))
 
 
 @BUGS.around(ChangeLog, "page")

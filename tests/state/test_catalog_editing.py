@@ -14,7 +14,6 @@ from actors.catalog.messages import (
     EntryRetired,
     EntrySaved,
     Message,
-    Retired,
 )
 from actors.catalog.state import Decision, Snapshot, decide
 from actors.values import Code, Refused
@@ -25,7 +24,7 @@ NAME = entry_id("bots/a")
 STORED = Entry("a", 1_000, drafted(NAME, 1_000), 2_000)
 OTHER = Entry("a", 1_000, drafted(NAME, 1_000, job="Another."), NOW_MS)
 HELD = Snapshot({NAME: STORED})
-GONE = Snapshot(retired={NAME: Retired(STORED, 3_000)})
+GONE = Snapshot(retired={NAME: replace(STORED, updated_ms=3_000)})
 ABSENT = Condition(absent=True)
 
 
@@ -62,7 +61,7 @@ def test_a_retired_entry_comes_back_with_equal_content() -> None:
 
 def test_an_entry_is_retired_once_and_an_unknown_one_is_not_found() -> None:
     decision = decided(HELD, retire("bots/a"), retire("bots/a"), retire("usecases/a"))
-    gone = EntryRetired(Retired(replace(STORED, updated_ms=NOW_MS), NOW_MS))
+    gone = EntryRetired(replace(STORED, updated_ms=NOW_MS))
     assert decision.answers[:2] == [gone, gone]
     assert isinstance(decision.answers[2], Refused)
     assert decision.answers[2].code is Code.NOT_FOUND

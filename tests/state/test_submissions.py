@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.catalog.messages import EntryId, Kind, Retired
+from actors.catalog.messages import EntryId, Kind
 from actors.catalog.submission_rules import dated
 from actors.catalog.submissions import Answer, Outdated, SubmissionStatus
 from actors.shared.announcements import Topic
@@ -113,7 +113,7 @@ def test_an_edited_or_restored_entry_keeps_its_place() -> None:
     edited = saved(desk.one(propose(submission(1, "a"), edit=True)))
     desk.one(review(edited, document("a", 5)))
     assert desk.current("a") == document("a", 5, name="Bot 1")
-    desk.rows.catalog.retired[EntryId(Kind.BOTS, "b")] = Retired(bot("b", addedAt=6), NOW)
+    desk.rows.catalog.retired[EntryId(Kind.BOTS, "b")] = replace(bot("b", addedAt=6), updated_ms=NOW)
     restored = saved(desk.one(propose(submission(2, "b"))))
     desk.one(review(restored))
     assert desk.current("b") == document("b", 6, name="Bot 2")

@@ -1,15 +1,16 @@
 """The contract of the catalog store, over Postgres and in memory: editing entries, and the changes that mirrors follow."""
 
+import json
 import random
 from dataclasses import replace
 
 import pytest
 
-from actors.catalog.messages import ChangeType, EntrySaved, Kind, Message, Retired
+from actors.catalog.messages import ChangeType, EntrySaved, Kind, Message
 from actors.catalog.state import Decision, Snapshot, decide, entries_to_read
 from actors.catalog.store import CatalogStore, Import, Stored
 from actors.retention.store import Rows
-from actors.values import BatchId
+from actors.values import AuditRecord, BatchId
 from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
@@ -50,7 +51,7 @@ async def test_an_import_leaves_its_changes_in_order_added_updated_removed(store
     await store.replace(batch)
     expected = [("a", ADDED, IMPORTED_MS), ("c", ADDED, LATER_MS), ("a", UPDATED, LATER_MS), ("b", REMOVED, LATER_MS)]
     assert sorted(told(await loaded(store))) == sorted(expected)
-    assert (await store.stored(entry_id("bots/b"))).retired == Retired(replace(bot("b"), updated_ms=LATER_MS), LATER_MS)
+    assert (await store.stored(entry_id("bots/b"))).retired == replace(bot("b"), updated_ms=LATER_MS)
 
 
 async def test_what_changed_after_a_number_is_all_that_a_follower_needs(store: CatalogStore) -> None:
@@ -81,7 +82,7 @@ async def test_a_removed_entry_is_kept_and_can_come_back_as_it_was(store: Catalo
     assert await store.stored(NAME) == Stored(saved.entry)
     await edited(store, retire("bots/a"), seq=2)
     gone = replace(saved.entry, updated_ms=LATER_MS + 1)
-    assert await store.stored(NAME) == Stored(None, Retired(gone, LATER_MS + 1))
+    assert await store.stored(NAME) == Stored(None, gone)
     assert await store.present(Kind.BOTS, ["a"]) == set()
     [restored] = (await edited(store, put("bots/a"), seq=3)).answers
     assert restored == EntrySaved(replace(saved.entry, updated_ms=LATER_MS + 2), created=True)
@@ -126,6 +127,24 @@ async def test_changes_are_audited_in_their_transaction(stores: Stores) -> None:
         rows = await stores.below.fetch("select action, target_id, actor_email from audit order by id")
         found = [tuple(row.values()) for row in rows]
     assert sorted(found) == [(action, "a", CLERK.email) for action in ("entry.created", "entry.retired")]
+
+
+async def test_an_import_is_audited_with_its_numbers_unless_it_changes_nothing(stores: Stores) -> None:
+    store = beside(stores, MemoryCatalog, PostgresCatalog)
+    options: list[dict[str, bool]] = [{"dry_run": True}, {}, {}, {"prune": True}]
+    for number, more in enumerate(options):
+        audit = AuditRecord.by(CLERK, f"aud_{number}", LATER_MS, "catalog.imported", ("catalog", "file"), "", "{}")
+        entries = [bot("a")] if "prune" in more else [bot("a"), bot("b")]
+        await store.replace(of_bots(*entries, audit=audit, **more))
+    if isinstance(stores.below, Memory):
+        found = [(row.id, row.changes) for row in stores.below.audits]
+    else:
+        rows = await stores.below.fetch("select id, changes::text from audit order by id")
+        found = [(row["id"], row["changes"]) for row in rows]
+    assert [(name, json.loads(made)) for name, made in found] == [
+        ("aud_1", {"bots added": 2}),
+        ("aud_3", {"bots removed": 1}),
+    ]
 
 
 async def test_a_removal_is_forgotten_after_its_life_and_its_number_noted(stores: Stores, store: CatalogStore) -> None:

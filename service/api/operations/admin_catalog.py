@@ -14,7 +14,6 @@ from actors.catalog.messages import (
     EntryRetired,
     EntrySaved,
     Kind,
-    Retired,
 )
 from actors.catalog.state import WORDS, unknown_entry
 from actors.values import Code, Refused, invalid_field
@@ -176,8 +175,8 @@ def _shown(kind: Kind, entry: Entry) -> Answer:
     return Answer(200, body, [*NO_STORE, ("etag", etag_of(entry.version))])
 
 
-def _shown_retired(kind: Kind, retired: Retired) -> Answer:
-    body = b'{"%b":%b,"retiredAt":%d}' % (FIELD[kind], retired.entry.served, retired.at_ms)
+def _shown_retired(kind: Kind, retired: Entry) -> Answer:
+    body = b'{"%b":%b,"retiredAt":%d}' % (FIELD[kind], retired.served, retired.updated_ms)
     return Answer(200, body, [*NO_STORE])
 
 

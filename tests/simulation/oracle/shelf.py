@@ -99,7 +99,7 @@ def _replayed(
             yield f"{message.id} changed, although it is {current}, which was not asked for"
         if isinstance(answer, EntryRetired):
             del entries[message.id]
-            changes[message.id] = Change(message.id, NEW, ChangeType.REMOVED, answer.retired.at_ms)
+            changes[message.id] = Change(message.id, NEW, ChangeType.REMOVED, answer.retired.updated_ms)
             continue
         assert isinstance(message, PutEntry)
         entry, before = answer.entry, changes.get(message.id)

@@ -49,6 +49,7 @@ DONE: Mapping[str, str] = {
     "campaign.resumed": "Resumed the ad",
     "campaign.submitted": "Sent the ad for review",
     "campaign.withdrawn": "Took the ad back from review",
+    "catalog.imported": "Imported a file into the catalog",
     "demo.removed": "Removed the sample data",
     "demo.seeded": "Wrote the sample data",
     "device.approved": "Approved the device",
