@@ -26,6 +26,7 @@ def _chunked(line: bytes, *chunks: bytes, trailer: bytes = b"") -> bytes:
 _JSON = b"content-type: application/json"
 _EVENT = json.dumps(EVENT).encode()
 _EVENTS = json.dumps({"events": [EVENT | {"kind": kind} for kind in ("impression", "click") * 3]}).encode()
+_SEEN = json.dumps({"events": [EVENT | {"clientAddress": "2001:db8::1", "userAgent": "Reader/1.0"}]}).encode()
 _CALL = json.dumps(
     {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_bots", "arguments": {"limit": 2}}}
 ).encode()
@@ -53,6 +54,7 @@ SEEDS: tuple[bytes, ...] = (
     _with_length(_EVENT_PATH, _EVENT, _JSON),
     _with_length(_EVENT_PATH, _EVENT, b"content-type: text/plain;charset=UTF-8", b"sec-purpose: prefetch"),
     _with_length(b"POST /api/v1/sponsors/events/batch", _EVENTS, _JSON),
+    _with_length(_EVENT_PATH + b"/batch?unit=day", _SEEN, _JSON),
     _with_length(b"POST /mcp", _CALL, _JSON, b"mcp-protocol-version: 2025-06-18"),
     _chunked(_AGENT, b"{", b"}"),
     _chunked(_EVENT_PATH, _EVENT[:10], _EVENT[10:], trailer=b"x-trailer: yes\r\n"),
