@@ -19,8 +19,9 @@ window.drawn = () => parts('card').filter((card) => card.offsetHeight > 0).lengt
 addEventListener('pageshow', ({ persisted }) => window.kept = persisted);
 """
 FIRST = f"<!doctype html><title>A site</title><script nonce=first>{UNDRIVEN}{PARTS}</script>"
-"""The start of a page. In other pages, HOST is the origin of the service, and SITE that of the page."""
-DRIVEN = FIRST.replace(UNDRIVEN, "")
+"""The start of a page. In each page, HOST is the origin of the service, and SITE that of the page."""
+DRIVEN = FIRST.replace(UNDRIVEN, f"navigator.webdriver || {UNDRIVEN.replace('false', 'true')}")
+"""The start of a page in a driven browser. Chromium is started so that it does not say so by itself."""
 BOX = "<div data-placements=left></div>"
 SCRIPT = "<script async src=HOST/embed.js></script>"
 PAGE = f"{FIRST}{BOX}{SCRIPT}"
