@@ -4,7 +4,7 @@ import os
 import shutil
 import ssl
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,9 +47,9 @@ def ask(client: httpx.Client, method: str, path: str, **options: object) -> http
 
 
 @contextmanager
-def proxying(kind: str, place: Path, nodes: Sequence[str]) -> Iterator[Proxy]:
-    """Run the documented file in front of two nodes, given as host:port. Only ports and paths differ from the document."""
-    binary = program(kind, PACKAGES[kind])
+def proxying(kind: str, place: Path, nodes: Sequence[str], changes: Mapping[str, str] | None = None) -> Iterator[Proxy]:
+    """Run the documented file in front of two nodes, given as host:port. Only ports, paths and `changes` differ from the
+    document."""
     place.mkdir()
     certificate, key = place / "certificate.pem", place / "key.pem"
     _make_certificate(certificate, key)
@@ -67,27 +67,40 @@ def proxying(kind: str, place: Path, nodes: Sequence[str]) -> Iterator[Proxy]:
             "listen 80;": f"listen 127.0.0.1:{proxy.http};",
             "listen 443 ssl http2;": f"listen 127.0.0.1:{proxy.https} ssl http2;",
         }
-        options = ["-g", "daemon off;", "-c"]
     else:
         own = {
             "/run/caddy/admin.sock": f"{place}/admin.sock",
             "http_port 80": f"http_port {proxy.http}",
             "https_port 443": f"https_port {proxy.https}",
         }
-        options = ["run", "--adapter", "caddyfile", "--config"]
     file = place / FILES[kind]
     for included in (REPOSITORY / "docs/proxies").glob("nginx-*.conf"):
         shutil.copy(included, place)
-    file.write_text(substituted((REPOSITORY / "docs/proxies" / file.name).read_text(), common | own))
+    file.write_text(
+        substituted((REPOSITORY / "docs/proxies" / file.name).read_text(), {**common, **own, **(changes or {})})
+    )
+    with running(kind, file, lambda: _answers(proxy)):
+        yield proxy
+
+
+@contextmanager
+def running(kind: str, file: Path, ready: Callable[[], bool]) -> Iterator[None]:
+    """A proxy with this file, once it is `ready`."""
+    place = file.parent
+    options = ["-g", "daemon off;", "-c"] if kind == "nginx" else ["run", "--adapter", "caddyfile", "--config"]
     home = {name: str(place) for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
     with (place / "output").open("wb") as output:
         process = subprocess.Popen(
-            [binary, *options, str(file)], cwd=place, env={**os.environ, **home}, stdout=output, stderr=output
+            [program(kind, PACKAGES[kind]), *options, str(file)],
+            cwd=place,
+            env={**os.environ, **home},
+            stdout=output,
+            stderr=output,
         )
     try:
-        until(lambda: process.poll() is not None or _answers(proxy), START_SECONDS, what=kind)
+        until(lambda: process.poll() is not None or ready(), START_SECONDS, what=kind)
         assert process.poll() is None, (place / "output").read_text()
-        yield proxy
+        yield
     finally:
         process.terminate()
         process.wait(START_SECONDS)

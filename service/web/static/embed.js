@@ -43,7 +43,7 @@ const send = (kind, bookingId) => {
 	sent[body] = true;
 	const post = (keepalive) => fetch(events, { method: "POST", body, credentials: "omit", keepalive });
 	try {
-		if ("keepalive" in Request.prototype) return post(true).catch(() => post()).catch(() => {});
+		if ("keepalive" in Request.prototype) return post(true).catch(() => setTimeout(() => post().catch(() => {})));
 	} catch {}
 	navigator.sendBeacon?.(events, body);
 };
