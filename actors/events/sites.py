@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import Protocol
 
 from actors.clock import Clock, day_of
-from actors.events.messages import OTHER, SiteDelivered
+from actors.events.messages import OTHER, Kind, SiteDelivered
+from actors.events.sightings import Sighting, Sightings, newer
 from actors.kernel.periodic import PeriodicTask
 
 MAX_SITES = 200
@@ -68,6 +69,15 @@ class SiteStore(Protocol):
         """The delivery of all bookings but samples by website on these days, both included. In the same order."""
         ...
 
+    async def sighting(self, host: str, now_ms: int) -> Sighting | None:
+        """When a website was last seen to send an event, if that is at most `LIFE_MS` ago."""
+        ...
+
+    async def sight(self, sightings: Sequence[Sighting], now_ms: int) -> None:
+        """Keep the newest sighting of each website as `newer` says, of the `MAX_SIGHTINGS` that were seen last, and none
+        that is older than `LIFE_MS`. Can be repeated. Raises also `Contended` and `OutcomeUnknown`."""
+        ...
+
 
 class Candidates:
     """Websites without a place, with the networks of today's events. A network vouches for a website once, so one client
@@ -119,6 +129,7 @@ class SiteBook(PeriodicTask):
         super().__init__(CHECK_SECONDS, retry_seconds=RETRY_SECONDS)
         self.rules = rules
         self.candidates = Candidates(rules.networks)
+        self.sightings = Sightings()
         self.store = store
         self._clock = clock
         self._numbers: Mapping[str, int] = {}
@@ -141,6 +152,17 @@ class SiteBook(PeriodicTask):
                 self._earned[host] = None
             self.wake()
 
+    def saw(self, origin: str | None, network: str, kind: Kind, outcome: str) -> None:
+        """Note the outcome of an event that a page reported. Events without a website are left out."""
+        if self.rules.count and origin and (host := host_of(origin)):
+            self.sightings.add(Sighting(host, kind, outcome, self._clock.now_ms()), network)
+
+    async def sighting(self, host: str) -> Sighting | None:
+        """The last event of a website that any process has seen. What another process sees is known after
+        `CHECK_SECONDS`. Raises `StorageUnavailable`."""
+        written, waiting = await self.store.sighting(host, self._clock.now_ms()), self.sightings.of(host)
+        return written if waiting is None else newer(written, waiting)
+
     async def _round(self) -> None:
         if not self._loaded and self.rules.named:
             await self.store.name(self.rules.named)
@@ -154,6 +176,9 @@ class SiteBook(PeriodicTask):
             numbers = {host: numbers[host] for host in self.rules.named if host in numbers}
         self._numbers = numbers
         self._loaded = True
+        if sightings := self.sightings.waiting():
+            await self.store.sight(sightings, self._clock.now_ms())
+            self.sightings.wrote(sightings)
 
     def _is_ready(self) -> bool:
         return self._loaded

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, create_model
 
 from service.schemas.bookings import Booking
+from service.schemas.fields import Query
 from service.schemas.reports import Delivered, ReportQuery
 
 
@@ -26,6 +27,22 @@ class RetiredEntries(BaseModel):
     """The entries that were removed last, newest first within each kind."""
 
     items: list[RetiredEntry]
+
+
+class SightingQuery(Query):
+    """A website, by its host."""
+
+    site: str = Field(max_length=253)
+
+
+class SiteSighting(BaseModel):
+    """The last event that the page of a website has reported; its kind, outcome and time are null if there is none."""
+
+    site: str
+    kind: Literal["impression", "click"] | None = None
+    outcome: str | None = None
+    works: bool = False
+    seenAt: int | None = None
 
 
 class CatalogSize(BaseModel):

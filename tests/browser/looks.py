@@ -41,6 +41,7 @@ class Look:
 LOOKS = (
     Look("home", "/"),
     Look("embed", "/embed", "/embed?side=&look=warm&label=Anzeige", ("visitor",)),
+    Look("embed-light", "/embed", "/embed?site=blog.example.com", ("visitor",)),
     Look("usecases", "/usecases"),
     Look("usecases-none", "/usecases", "/usecases?q=zeppelins", ("visitor",)),
     Look("usecases-most", "/usecases", "/usecases?q=invioce+zeppelins&category=Finance", ("visitor",)),

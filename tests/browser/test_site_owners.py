@@ -33,9 +33,16 @@ def test_a_site_owner_goes_from_the_front_page_to_a_counted_impression(
         expect(owner.page.get_by_role("list", name="Anzeige").get_by_role("listitem")).to_have_count(1)
         assert sticking_out(owner.page) == []
 
+    owner.page.get_by_label("Host of your website", exact=True).fill("127.0.0.1")
+    owner.presses("Look for events")
+    light = owner.page.locator("#seen")
     shown = live(node, "right")[0]["bookingId"]
     seen, clicks = counts(node, shown)
     visitor = visit(f"<!doctype html><title>My site</title>{lines}", counted=True)
     visitor.filled()
     assert visitor.page.get_by_role("list", name="Anzeige").get_by_role("listitem").count() == 1
     until(lambda: counts(node, shown) == (seen + 1, clicks))
+    if not scripts:
+        owner.follows("Look again")
+    expect(light).to_contain_text("It works We saw an impression from 127.0.0.1", timeout=10_000)
+    assert owner.page.locator("#label").input_value() == "Anzeige", "the choice stays"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from actors.events.messages import OTHER_NAME, SiteDelivered
+from actors.events.sightings import LIFE_MS, MAX_SIGHTINGS, Sighting, newer
 from tests.doubles.tables import MemoryStore
 
 
@@ -41,6 +42,20 @@ class MemorySites(MemoryStore):
             for place in self._memory.site_days
             if first_day <= place[1] <= last_day and place[0] in bookings and not bookings[place[0]].demo
         )
+
+    async def sighting(self, host: str, now_ms: int) -> Sighting | None:
+        await self._memory.before()
+        found = self._memory.sightings.get(host)
+        return found if found and found.seen_ms > now_ms - LIFE_MS else None
+
+    async def sight(self, sightings: Sequence[Sighting], now_ms: int) -> None:
+        await self._memory.before()
+        kept = self._memory.sightings
+        for each in sightings:
+            kept[each.host] = newer(kept.get(each.host), each)
+        newest = sorted(kept.values(), key=lambda each: -each.seen_ms)[:MAX_SIGHTINGS]
+        self._memory.sightings = {each.host: each for each in newest if each.seen_ms > now_ms - LIFE_MS}
+        await self._memory.after()
 
     def _earned(self) -> int:
         return sum(not named for _, named in self._memory.sites.values())

@@ -18,6 +18,7 @@ from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind
 from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
+from actors.events.sightings import Sighting
 from actors.keys.messages import Claim, Key
 from actors.mail.messages import QueuedMessage
 from actors.nodes.messages import NodeInfo
@@ -127,6 +128,7 @@ class Memory:
     filtered_days: dict[tuple[str, int], Filtered] = field(default_factory=dict)
     # The number of a website, and whether the configuration names it.
     sites: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    sightings: dict[str, Sighting] = field(default_factory=dict)
     # Impressions and clicks, by booking, day and website.
     site_days: dict[tuple[str, int, int], tuple[int, int]] = field(default_factory=dict)
     # The keys of events by day. Each day in it has a partition.

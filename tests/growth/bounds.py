@@ -26,6 +26,7 @@ BOUNDED: Mapping[str, str] = {
     "review_digest": "one row",
     "schema_migrations": "a row for a migration",
     "sign_ins": "empty",
+    "site_sightings": "at most 2,000",
     "slots": "made by hand",
     "sponsorship_revision": "one row",
     "usecases": "imported, and kept in memory",

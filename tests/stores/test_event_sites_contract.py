@@ -1,5 +1,6 @@
 """The contract of counting by website, over Postgres, over sharded tables, and in memory."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -8,6 +9,7 @@ import pytest
 
 from actors.bookings.records import BookingStatus
 from actors.events.messages import Kind, Row, SiteDelivered
+from actors.events.sightings import LIFE_MS, MAX_SIGHTINGS, STAYS_MS, Sighting, newer
 from actors.events.sites import MAX_SITES, SiteStore
 from actors.values import Contended
 from service.seed.demo import demo_data
@@ -201,3 +203,36 @@ async def test_many_nodes_at_once_give_no_more_places_than_there_are(database_ta
 
         await together(*(partial(admit, number) for number in range(20)))
         assert len(await stores[0].sites()) == MAX_SITES
+
+
+OUTCOMES = ("recorded", "duplicate", "inactive")
+
+
+async def test_the_sighting_to_show_is_kept_whatever_the_order(sites: SiteStore) -> None:
+    seen = [
+        Sighting("a.example", Kind.CLICK, outcome, at_ms)
+        for outcome in OUTCOMES
+        for at_ms in (1, STAYS_MS, STAYS_MS + 1, 3 * STAYS_MS)
+    ]
+    for before in seen:
+        for after in seen:
+            if before.seen_ms != after.seen_ms:
+                host = f"{before.outcome}-{before.seen_ms}-{after.outcome}-{after.seen_ms}.example"
+                pair = [dataclasses.replace(each, host=host) for each in (before, after)]
+                for each in pair:
+                    await sites.sight([each], 4 * STAYS_MS)
+                assert await sites.sighting(host, 4 * STAYS_MS) == newer(*pair)
+
+
+async def test_websites_are_forgotten_after_a_day_and_beyond_the_most(sites: SiteStore) -> None:
+    many = [
+        Sighting(f"{number:05}.example", Kind.IMPRESSION, "crawler", number) for number in range(1, MAX_SIGHTINGS + 3)
+    ]
+    await sites.sight(many, 1)
+    assert await sites.sighting("00002.example", 1) is None
+    assert await sites.sighting("00003.example", 1) == many[2]
+    later = LIFE_MS + 10
+    assert await sites.sighting("00010.example", later) is None
+    await sites.sight([Sighting("new.example", Kind.IMPRESSION, "recorded", later)], later)
+    assert await sites.sighting("00010.example", 1) is None
+    assert await sites.sighting("00011.example", 1) == many[10]

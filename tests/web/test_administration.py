@@ -396,7 +396,7 @@ async def test_operations_show_how_the_node_is(world: World) -> None:
         "Copy of the catalog",
     ):
         assert words in page.text
-    assert [each["src"] for each in page.all("script")] == [static_url("page.js"), static_url("ops.js")]
+    assert [each["src"] for each in page.all("script")] == [static_url("page.js"), static_url("live.js")]
 
 
 async def test_operations_list_live_nodes_and_mark_the_one_that_answers(world: World) -> None:

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from service.web.pages.public.embed_guide import LOOKS, RULES, Choice, snippet_of
+from tests.api.events import BATCH, event, report, stock
+from tests.api.sponsors import uuid
 from tests.api.test_event_sites import BLOG, admitted, booked, counting, seen  # noqa: F401 - a fixture
-from tests.api.world import World, open_world
+from tests.api.world import World, away, open_world
+from tests.snapshots.rows import booking
 from tests.web.test_administration import boss
 from tests.web.visitors import Visitor
 
@@ -81,3 +84,85 @@ async def test_administrators_see_websites_by_period_and_sponsors_those_of_their
     sponsor = Visitor(counting, counting.session("sponsor@example.com"))
     assert "blog.example.com" in (await sponsor.look(f"/sponsor/bookings/{booking_id}")).text
     assert person
+
+
+# The light of a website.
+
+
+async def light(world: World, site: str = "blog.example.com") -> str:
+    """What the guide says about a website."""
+    text = (await Visitor(world).look(f"/embed?site={site}")).text
+    return text[text.index("Look for events") : text.index("Look again")].removeprefix("Look for events").strip()
+
+
+@pytest.mark.parametrize(
+    ("headers", "booking_id", "kind", "words"),
+    [
+        ({}, "a", "impression", "It works We saw an impression from blog.example.com 4 s ago."),
+        ({}, "a", "click", "It works We saw a click from blog.example.com 4 s ago."),
+        (
+            {},
+            "later",
+            "impression",
+            "Not counted We saw an impression from blog.example.com 4 s ago. It does not",
+        ),
+        ({"User-Agent": "PingdomBot"}, "a", "impression", "4 s ago. It does not count, because a crawler, monitor"),
+        ({"Purpose": "prefetch"}, "a", "impression", "4 s ago. It does not count, because a browser loaded"),
+    ],
+)
+async def test_the_light_tells_what_became_of_the_last_event(
+    world: World, headers: dict[str, str], booking_id: str, kind: str, words: str
+) -> None:
+    await stock(world, booking("later", start=1))
+    assert "Waiting We saw nothing from blog.example.com in the last 24 hours." in await light(world)
+    await report(world, headers={"origin": BLOG, **headers}, bookingId=booking_id, kind=kind)
+    world.clock.at_ms += 4_200
+    assert words in await light(world)
+    assert "Waiting" in await light(world, "other.example.com")
+
+
+async def test_a_repeated_event_is_a_good_sign_and_a_batch_of_a_page_is_seen(world: World) -> None:
+    await stock(world)
+    for _ in range(2):
+        await report(world, headers={"origin": BLOG})
+    assert "It works" in await light(world)
+    assert "This visitor had been counted today." in await light(world)
+    await world.client.post(
+        BATCH, headers={"origin": "https://two.example.com"}, json={"events": [event(visitorId=uuid(2))]}
+    )
+    assert "It works" in await light(world, "two.example.com")
+
+
+async def test_the_light_knows_what_another_node_has_seen(world: World) -> None:
+    await stock(world)
+    async with open_world(world.memory, 2, world.clock) as other:
+        await report(world, headers={"origin": BLOG})
+        assert "Waiting" in await light(other)
+        world.services.sites.wake()
+        await world.settled()
+        assert "It works" in await light(other)
+
+
+@pytest.mark.parametrize(
+    "site", ["localhost", "a..b", "a.example/x", "%3Cb%3E.example", "[::1]", "a.example:80", "%00", "-"]
+)
+async def test_what_is_no_host_is_refused_at_its_field(world: World, site: str) -> None:
+    response = await Visitor(world).get(f"/embed?site={site}&limit=2")
+    assert (response.status, response.header("cache-control")) == (400, "no-store")
+    text = response.body.decode()
+    assert "Write a host such as blog.example.com." in text
+    assert 'id="seen"' not in text
+    assert "<b>" not in text
+
+
+async def test_a_service_that_counts_no_websites_has_no_light() -> None:
+    async with open_world(EVENTS__COUNT_SITES="false") as other:
+        await stock(other)
+        await report(other, headers={"origin": BLOG})
+        assert 'id="site"' not in await text_of(other, "/embed?site=blog.example.com")
+        assert not other.services.sites.sightings.waiting()
+
+
+async def test_the_guide_stays_while_the_database_is_away(world: World) -> None:
+    world.memory.before = away
+    assert "Unknown We cannot look for blog.example.com right now." in await light(world)

@@ -43,15 +43,25 @@ async def record_event(services: Services, call: Call) -> Answer | Refused:
     if window is None:
         return Refused(Code.NOT_FOUND, "There is no booking with this id.")
     outcome = _dropped(call.request.headers) or _inactive(window, services.clock.now_ms())
+    origin = call.request.headers.get("origin")
     if outcome is not None:
+        _saw(services, call, KINDS[body.kind], outcome)
         return event_answer(services.events.count(outcome, body.bookingId))
     unit = _unit(call)
     [event] = _events([body]) if unit is Unit.DEVICE else _events_of_day([body], call)
-    site = services.sites.number_of(call.request.headers.get("origin"))
+    site = services.sites.number_of(origin)
     outcome = await _record(services, call.request.client, event, site, unit)
     if site == OTHER and outcome is EventOutcome.RECORDED:
-        services.sites.recorded(call.request.headers.get("origin"), network_of(call.request.client))
+        services.sites.recorded(origin, network_of(call.request.client))
+    _saw(services, call, event.kind, outcome)
     return event_answer(outcome)
+
+
+def _saw(services: Services, call: Call, kind: Kind, outcome: EventOutcome) -> None:
+    """Note for the owner of a website what became of an event of its page."""
+    origin = call.request.headers.get("origin")
+    if origin and outcome is not EventOutcome.UNAVAILABLE:
+        services.sites.saw(origin, network_of(call.request.client), kind, outcome)
 
 
 async def _record(services: Services, address: str, event: Event, site: int | None, unit: Unit) -> EventOutcome:
@@ -91,6 +101,7 @@ async def record_events(services: Services, call: Call) -> Answer | Refused:
             problem = Problem(f"events.{index}.bookingId", "unknown_booking", "there is no booking with this id")
             return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=(problem,))
     outcomes = await _outcomes(services, call, body.events, windows)
+    _saw(services, call, KINDS[body.events[0].kind], outcomes[0])
     results = b",".join([RESULTS[outcome] for outcome in outcomes])
     return Answer(200, b'{"results":[%s]}' % results, [*NO_STORE])
 

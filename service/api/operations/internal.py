@@ -13,9 +13,10 @@ from actors.bookings.changes import unknown_booking
 from actors.bookings.records import OPEN, Booking, BookingView, Mode
 from actors.bookings.slots import unknown_slot
 from actors.catalog.messages import Kind
+from actors.events.sites import host_of as site_of
 from actors.mail.messages import RenderedMessage
 from actors.shared import notices
-from actors.values import Agent, AuditRecord, Code, Refused
+from actors.values import Agent, AuditRecord, Code, Problem, Refused
 from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
@@ -47,6 +48,8 @@ from service.schemas.internal import (
     OutboxMails,
     Purchase,
     RetiredEntries,
+    SightingQuery,
+    SiteSighting,
     Spent,
     SponsorOverview,
     StoppedMails,
@@ -79,6 +82,20 @@ Change = Callable[[Services, Booking], Awaitable[BookingView | Refused]]
 async def count_catalog(services: Services, call: Call) -> Answer | Refused:
     statistics = services.catalog.statistics()
     return Answer.of(CatalogSize(usecases=statistics.usecases, bots=statistics.bots))
+
+
+async def find_sighting(services: Services, call: Call) -> Answer | Refused:
+    site = call.query.site.lower()
+    if site_of(f"https://{site}") != site:
+        words = "must be a host name with at least one dot, such as blog.example.com"
+        problem = Problem("site", "string_pattern_mismatch", words)
+        return Refused(Code.INVALID_REQUEST, "The query is not valid", problems=(problem,))
+    seen = await services.sites.sighting(site)
+    if seen is None:
+        return Answer.of(SiteSighting(site=site))
+    return Answer.of(
+        SiteSighting(site=site, kind=seen.kind.value, outcome=seen.outcome, works=seen.works, seenAt=seen.seen_ms)
+    )
 
 
 async def list_outbox(services: Services, call: Call) -> Answer | Refused:
@@ -309,6 +326,7 @@ def _row(
 
 INTERNAL = (
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
+    _row("findSighting", "sighting", find_sighting, SiteSighting, query=SightingQuery),
     _row("placeInCatalog", "catalog/{kind}", place_in_catalog, CatalogPlace, query=CatalogQuery),
     _row(
         "previewUseCase",

@@ -46,7 +46,10 @@ class Filtered:
 
     def with_errors(self, template: Template) -> Template:
         """The page of the list with the errors of its filters."""
-        return replace(template, values={**template.values, **self.errors}, status=self.status)
+        values, headers = {**template.values, **self.errors}, list(template.headers)
+        if self.refused:
+            headers.append(("cache-control", "no-store"))
+        return replace(template, values=values, status=self.status, headers=headers)
 
 
 def filtered(result: OperationResult, form: Form, query: Mapping[str, str]) -> Filtered:

@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from service.web.pages.parts.page import Page, PageRequest, Template
+from actors.clock import MINUTE_MS, SECOND_MS
+from actors.values import Code
+from service.web.pages.parts.filters import filtered
+from service.web.pages.parts.forms import Field, Form
+from service.web.pages.parts.page import OperationResult, Page, PageRequest, Template
+from service.web.pages.parts.paging import this_page
+from service.web.pages.parts.words import span
+
+CHOICES = ("side", "slot", "limit", "label", "look")
+"""The fields of the first form."""
+
+SITE = Form({"site": Field("Host of your website", right="Write a host such as blog.example.com.")})
 
 LOOKS: Mapping[str, str] = {
     "": "As the page",
@@ -21,6 +32,28 @@ RULES: Mapping[str, str] = {
     "warm": "[data-placements]::part(card) { background: #fffbe6; color: #332b00 }",
     "compact": "[data-placements]::part(logo) { display: none }",
 }
+
+
+REASONS: Mapping[str, str] = {
+    "duplicate": "This visitor had been counted today.",
+    "capped": "Its network has added as many to this ad as it may in an hour.",
+    "inactive": "It does not count, because the ad is not live. Your page may show a copy that it keeps.",
+    "crawler": "It does not count, because a crawler, monitor or headless browser sent it.",
+    "prefetch": "It does not count, because a browser loaded your page ahead, and nobody has seen it.",
+}
+"""Why the last event of a website added nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """What the guide says about the events of a website: `waiting` for one, `working`, `uncounted`, or `unknown` while the
+    database is away."""
+
+    site: str
+    state: str = "waiting"
+    event: str = ""
+    age: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +97,34 @@ async def embed(request: PageRequest) -> Template:
         "origin": request.base_url,
         "live": [each for each in placements if choice.shows(each)],
         "counting_sites": request.config.events.count_sites,
+        "light": None,
+        "again": this_page(request, *CHOICES, "site"),
+        "kept": {name: request.query[name] for name in CHOICES if name in request.query},
     }
-    return Template("embed.html", values)
+    site = request.query.get("site", "").strip()
+    if not site or not request.config.events.count_sites:
+        return Template("embed.html", values)
+    found = await request.ask("findSighting", query={"site": site})
+    values["light"] = _light(site, found, request.now_ms)
+    template = Template("embed.html", values)
+    return filtered(found, SITE, request.query).with_errors(template) if values["light"] is None else template
+
+
+def _light(site: str, found: OperationResult, now_ms: int) -> Light | None:
+    """The light of the website that the address names. None if it names none, or nothing that could be one."""
+    if found.refused is not None:
+        return None if found.refused.code is Code.INVALID_REQUEST else Light(site, "unknown")
+    seen = found.json
+    if seen["outcome"] is None:
+        return Light(seen["site"])
+    state = "working" if seen["works"] else "uncounted"
+    event = "an impression" if seen["kind"] == "impression" else "a click"
+    return Light(seen["site"], state, event, _age(now_ms - seen["seenAt"]), REASONS.get(seen["outcome"], ""))
+
+
+def _age(length_ms: int) -> str:
+    """`4 s ago`, `3 minutes ago`."""
+    return f"{max(length_ms, 0) // SECOND_MS} s ago" if length_ms < MINUTE_MS else f"{span(length_ms)} ago"
 
 
 def _choice(query: Mapping[str, str], slots: list[str]) -> Choice:
