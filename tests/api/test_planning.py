@@ -117,7 +117,7 @@ async def _delivery(person: Person, shown: dict[str, Any]) -> Any:
 
 
 FILTERED = NOT_FILTERED._asdict()
-NOTHING = {"items": [], "impressions": 0, "clicks": 0, "ctr": None, "filtered": FILTERED}
+NOTHING = {"items": [], "impressions": 0, "clicks": 0, "ctr": None, "filtered": FILTERED, "sites": []}
 
 
 async def test_before_it_runs_a_booking_has_delivered_nothing(world: World) -> None:
@@ -144,7 +144,7 @@ async def test_each_day_from_the_first_bought_one_up_to_today_is_there_with_its_
 
     # It was bought at noon of a Wednesday.
     days = [day(2, 40, 3)]
-    sums = {"impressions": 40, "clicks": 3, "ctr": 0.075, "filtered": FILTERED}
+    sums = {"impressions": 40, "clicks": 3, "ctr": 0.075, "filtered": FILTERED, "sites": []}
     assert await _delivery(person, shown) == {"items": days, **sums}
     world.clock.at_ms = NEXT_WEEK + 100 * DAY_MS
     days += [day(3), day(4), day(5), day(6)]

@@ -43,13 +43,14 @@ async def journey(world: World, ann: Person) -> None:
         await world.settled()
 
 
-JOURNEY = ["booking_reserved", "booking_receipt", "campaign_approved", "week_begins", "week_ended", "refund_made"]
+JOURNEY = {"booking_reserved", "booking_receipt", "campaign_approved", "week_begins", "week_ended", "refund_made"}
+"""Some are of the same millisecond."""
 
 
 async def test_a_sponsor_is_mailed_each_step_of_a_booking(world: World, ann: Person) -> None:
     await journey(world, ann)
     mails = await told(world)
-    assert list(mails) == JOURNEY
+    assert mails.keys() == JOURNEY
     assert re.fullmatch(r"Test receipt: USD \d+\.\d\d for .+, \d+ (\w+ )?to \d+ \w+", mails["booking_receipt"].subject)
     assert "was not shown in the week. We refund USD" in " ".join(mails["week_ended"].text.split())
     assert "Your ad is shown in" in mails["week_begins"].subject
@@ -60,14 +61,14 @@ async def test_who_turned_all_topics_off_is_told_of_money_and_nothing_else(world
     choices = dict.fromkeys(("reviews", "bookings", "reports"), False)
     assert (await ann.patch("/api/v1/account/notifications", choices)).status == 200
     await journey(world, ann)
-    assert list(await told(world)) == [name for name in JOURNEY if TEMPLATES[name].topic is None]
+    assert (await told(world)).keys() == {name for name in JOURNEY if TEMPLATES[name].topic is None}
 
 
-@pytest.mark.parametrize("name", [name for name in JOURNEY if TEMPLATES[name].topic is not None])
+@pytest.mark.parametrize("name", sorted(name for name in JOURNEY if TEMPLATES[name].topic is not None))
 async def test_what_a_mail_offers_to_turn_off_is_what_it_is_sent_as(world: World, ann: Person, name: str) -> None:
     topic = TEMPLATES[name].topic
     assert topic is not None
     path = world.services.links.stop_url(ANN, topic).removeprefix(world.services.base_url)
     assert (await world.client.post(path, body=b"List-Unsubscribe=One-Click")).status == 200
     await journey(world, ann)
-    assert list(await told(world)) == [each for each in JOURNEY if TEMPLATES[each].topic is not topic]
+    assert (await told(world)).keys() == {each for each in JOURNEY if TEMPLATES[each].topic is not topic}
