@@ -207,9 +207,9 @@ class DeliveryDay(BaseModel):
 
 
 class Delivery(BaseModel):
-    """Delivery of a booking: each day that was bought up to today, and the totals. Impressions and clicks count once a day for
-    each visitor, which is a client address with a user agent, or a device, as the website chose. `ctr` is clicks divided by
-    impressions, and null while there are none."""
+    """Delivery of a booking: each day that was bought up to today, and the totals. Impressions and clicks count once a day
+    for each visitor, which is a client address with a user agent, or a device, as the website chose. `ctr` is clicks divided
+    by impressions, and null while there are none."""
 
     items: list[DeliveryDay] = Field(description="Delivery by day, the first day first")
     impressions: Count = Field(description="Impressions counted")
