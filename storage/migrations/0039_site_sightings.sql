@@ -2,7 +2,7 @@
 -- works with: 27
 
 create table site_sightings (
-    host text collate "C" primary key check (length(host) between 1 and 253),
+    website text collate "C" primary key check (length(website) between 1 and 253),
     kind text not null,
     outcome text not null,
     seen_ms bigint not null
