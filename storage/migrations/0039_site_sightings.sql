@@ -2,7 +2,7 @@
 -- works with: 27
 
 create table site_sightings (
-    website text collate "C" primary key check (length(website) between 1 and 253),
+    site text collate "C" primary key check (length(site) between 1 and 253),
     kind text not null,
     outcome text not null,
     seen_ms bigint not null

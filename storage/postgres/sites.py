@@ -36,7 +36,7 @@ class PostgresSites(Store):
 
     async def sighting(self, host: str, now_ms: int) -> Sighting | None:
         row = await self._database.fetchrow(SQL.sighting, host, now_ms - LIFE_MS)
-        return None if row is None else Sighting(row["website"], Kind(row["kind"]), row["outcome"], row["seen_ms"])
+        return None if row is None else Sighting(row["site"], Kind(row["kind"]), row["outcome"], row["seen_ms"])
 
     async def sight(self, sightings: Sequence[Sighting], now_ms: int) -> None:
         hosts, kinds, outcomes, seen = zip(

@@ -40,13 +40,13 @@ group by site order by impressions desc, site collate "C"
 
 -- name: sighting
 -- When a website was last seen, unless that is longer ago.
-select website, kind, outcome, seen_ms from site_sightings where website = $1 and seen_ms > $2
+select site, kind, outcome, seen_ms from site_sightings where site = $1 and seen_ms > $2
 
 -- name: sight
 -- Note the last events of websites: a later one, unless a recent one worked ($5) and this does not.
-insert into site_sightings (website, kind, outcome, seen_ms)
+insert into site_sightings (site, kind, outcome, seen_ms)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) order by 1
-on conflict (website) do update set kind = excluded.kind, outcome = excluded.outcome, seen_ms = excluded.seen_ms
+on conflict (site) do update set kind = excluded.kind, outcome = excluded.outcome, seen_ms = excluded.seen_ms
 where case
     when excluded.seen_ms >= site_sightings.seen_ms then excluded.outcome = any ($5) or site_sightings.outcome <> all ($5)
         or excluded.seen_ms - site_sightings.seen_ms >= $6
@@ -56,8 +56,8 @@ end
 -- name: forget_sightings
 -- Forget websites that were last seen before this time, and all but the newest so many.
 with old as (
-    select website from site_sightings order by seen_ms desc offset $2
+    select site from site_sightings order by seen_ms desc offset $2
 ), locked as (
-    select website from site_sightings where seen_ms <= $1 or website in (select website from old) order by website for update skip locked
+    select site from site_sightings where seen_ms <= $1 or site in (select site from old) order by site for update skip locked
 )
-delete from site_sightings where website = any (array(select website from locked))
+delete from site_sightings where site = any (array(select site from locked))

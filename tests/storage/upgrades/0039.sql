@@ -1,1 +1,1 @@
-insert into site_sightings (website, kind, outcome, seen_ms) values ('site.example.com', 'click', 'inactive', 1);
+insert into site_sightings (site, kind, outcome, seen_ms) values ('site.example.com', 'click', 'inactive', 1);
