@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
-from actors.bookings.records import Booking
+from actors.bookings.records import BillingDetails, Booking
 from actors.values import Scope
 from service.schemas.problems import problems_of
 from service.schemas.sponsors import BillingDetailsBody
@@ -174,10 +174,14 @@ class Stripe:
 
     def __init__(self) -> None:
         self.emails: list[str | None] = []
+        self.details: list[BillingDetails | None] = []
         self.fails: Exception | None = None
 
-    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
+    async def checkout(
+        self, booking: Booking, campaign_name: str, email: str | None = None, billing: BillingDetails | None = None
+    ) -> Checkout:
         self.emails.append(email)
+        self.details.append(billing)
         return Checkout("https://pay.example.com/1", booking.hold_ms, "cs_1")
 
     async def refund(self, booking: Booking) -> RefundAttempt:
@@ -200,7 +204,11 @@ async def test_in_live_mode_the_processors_invoice_is_linked_if_it_can_be_found(
         path = f"{API}/bookings/{booking_id}/invoice"
         assert (await person.get(path)).json == {"invoices": []}
         await person.checkout(booking_id)
-        assert stripe.emails == ["sponsor@example.com"]
+        await person.put(BILLING, DETAILS)
+        await person.checkout(booking_id)
+        assert stripe.emails == ["sponsor@example.com", "books@example.com"]
+        details = await world.services.sponsorship.billing_details(world.memory.bookings[booking_id].tenant_id)
+        assert stripe.details == [None, details]
         await world.services.ledger.record_payment("evt_1", booking_id, "pi_1", 12_000, "usd", "cs_1")
         stripe.fails = fails
         found = (await person.get(path)).json
