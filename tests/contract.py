@@ -310,6 +310,12 @@ CONTRACT = {
     ),
     "getSponsor": Row("GET /api/v1/sponsors/me", account("sponsor:read")),
     "saveProfile": Row("PATCH /api/v1/sponsors/profile", account("sponsor:write"), PROFILE),
+    "getBillingDetails": Row("GET /api/v1/sponsors/billing-details", account("sponsor:read")),
+    "saveBillingDetails": Row(
+        "PUT /api/v1/sponsors/billing-details",
+        account("billing:write"),
+        {"legalName": "Example Tools Ltd", "address": "1 Example Street\n8000 Zurich", "country": "CH"},
+    ),
     "listCampaigns": Row("GET /api/v1/sponsors/campaigns", account("sponsor:read"), query="cursor limit"),
     "createCampaign": Row("POST /api/v1/sponsors/campaigns", account("sponsor:write"), CAMPAIGN, keyed=True),
     "getCampaign": Row("GET /api/v1/sponsors/campaigns/{id}", account("sponsor:read")),

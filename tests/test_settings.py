@@ -22,6 +22,7 @@ Path = tuple[str, ...]
 
 MAY_BE_ZERO = {
     "backup.every_hours",
+    "billing.tax_percent",
     "bookings.cooldown_minutes",
     "claim.code_pause_seconds",
     "events.per_booking_per_hour",

@@ -85,6 +85,7 @@ EXPORTED = (
     "device_guesses",
     "account_deletions",
     "sponsors",
+    "billing_details",
     "campaigns",
     "bookings",
     "booking_keys",

@@ -26,6 +26,7 @@ from actors.bookings.messages import (
     RequestRefund,
     Reserve,
     RetireSlot,
+    SaveBillingDetails,
     SaveProfile,
     SendDigest,
     SettleDispute,
@@ -33,6 +34,7 @@ from actors.bookings.messages import (
     StoreCheckoutSession,
 )
 from actors.bookings.records import (
+    BillingDetails,
     BookingView,
     Campaign,
     CampaignStatus,
@@ -70,6 +72,10 @@ class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
         """Save the account's profile. `others` are the other fields of `Sponsor.profile`."""
         message = SaveProfile(self._sponsor(owner, name, website, **others), self._origin(agent))
         return await self.ask_for(message, Sponsor)
+
+    async def save_billing_details(self, details: BillingDetails, agent: Agent) -> BillingDetails:
+        """Save the details that the account's next invoices name."""
+        return await self.ask_for(SaveBillingDetails(details, self._origin(agent)), BillingDetails)
 
     async def create_campaign(
         self, owner: str, name: str, content: Content, agent: Agent, key: str | None = None

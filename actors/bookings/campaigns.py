@@ -1,4 +1,5 @@
-"""Profiles and campaigns: saving, editing, reviewing, and the digest of what waits. Pure; source: ADR 0020 and 0079."""
+"""Profiles, billing details and campaigns: saving, editing, reviewing, and the digest of what waits. Pure; source: ADR 0020,
+0079 and 0103."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
@@ -12,6 +13,7 @@ from actors.bookings.messages import (
     EditCampaign,
     MoveCampaign,
     Origin,
+    SaveBillingDetails,
     SaveProfile,
     SendDigest,
 )
@@ -64,6 +66,21 @@ def save_sponsor_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin, chan
     unit.save_sponsor(sponsor)
     unit.audit(origin, "profile.saved", "sponsor", sponsor.id, sponsor.profile)
     return sponsor
+
+
+def save_billing_details(unit: UnitOfWork, message: SaveBillingDetails) -> Answer:
+    """Save billing details, which change no document that exists. The audit has the names of the changed fields, not their
+    values."""
+    wanted = message.details
+    known = unit.billing(wanted.tenant_id)
+    if wanted != known:
+        unit.decision.billing[wanted.tenant_id] = wanted
+        names = (
+            field.name for field in fields(wanted) if getattr(wanted, field.name) != getattr(known, field.name, "")
+        )
+        changed = ", ".join(name.replace("_", " ") for name in names if name != "tenant_id")
+        unit.audit(message.origin, "account.billing_details_saved", "account", wanted.tenant_id, {"changed": changed})
+    return wanted
 
 
 def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:

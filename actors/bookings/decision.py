@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from actors.bookings.invoices import UNNAMED, Invoice, Seller
 from actors.bookings.messages import Answer
 from actors.bookings.records import (
+    BillingDetails,
     Booking,
     Campaign,
     CampaignView,
@@ -70,14 +71,15 @@ class WaitingReviews:
 
 @dataclass(slots=True)
 class Snapshot:
-    """The locked rows of a batch. Sponsors are by tenant; `weeks` maps a week to the booking that holds it. `delivered`
-    has the impressions and clicks of bookings, `events` the named events that were already handled, `audited` the targets
-    of the named audit records. `reports` are about named payments; `campaign_counts` are by tenant, and `suspended` are
-    the tenants of suspended accounts. `days` has the counts of followed bookings by day. `siblings` are, for
-    tenants that never paid, the other ones of their mailbox that never paid and are in the batch or have bookings or
-    campaigns that limits count."""
+    """The locked rows of a batch. Sponsors and billing details are by tenant; `weeks` maps a week to the booking that
+    holds it. `delivered` has the impressions and clicks of bookings, `events` the named events that were already handled,
+    `audited` the targets of the named audit records. `reports` are about named payments; `campaign_counts` are by tenant,
+    and `suspended` are the tenants of suspended accounts. `days` has the counts of followed bookings by day. `siblings`
+    are, for tenants that never paid, the other ones of their mailbox that never paid and are in the batch or have
+    bookings or campaigns that limits count."""
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
+    billing: dict[str, BillingDetails] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)
@@ -105,6 +107,7 @@ class Decision:
     """
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
+    billing: dict[str, BillingDetails] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)

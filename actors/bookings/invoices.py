@@ -1,7 +1,7 @@
 """Invoices and credit notes: which of them a change of a booking's money calls for, and their numbers.
 
-Pure; source: ADR 0078. Rules append documents without numbers to their decision, and the store numbers them at the end of its
-transaction: a number that was taken by a transaction that fails is free again, so a series has no gaps.
+Pure; source: ADR 0078 and 0103. Rules append documents without numbers to their decision, and the store numbers them at the
+end of its transaction: a number that was taken by a transaction that fails is free again, so a series has no gaps.
 """
 
 from collections import Counter, defaultdict
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from actors.bookings.records import Booking, Mode, Sponsor
+from actors.bookings.records import BillingDetails, Booking, Mode, Sponsor
 
 TEST_PREFIX = "TEST-"
 """Begins every number of test mode. The configured prefix must not begin with it."""
@@ -32,12 +32,15 @@ OTHER = {InvoiceKind.INVOICE: InvoiceKind.CREDIT_NOTE, InvoiceKind.CREDIT_NOTE: 
 
 @dataclass(frozen=True, slots=True)
 class Seller:
-    """The seller's details for invoices. `prefix` begins each number."""
+    """The seller's details for invoices. `prefix` begins each number. Prices contain a tax of `tax_rate` thousandths of a
+    percent of the net amount, named `tax_name`; 0: none."""
 
     name: str = ""
     address: str = ""
     tax_id: str = ""
     prefix: str = ""
+    tax_name: str = ""
+    tax_rate: int = 0
 
 
 UNNAMED = Seller()
@@ -51,6 +54,9 @@ class Invoice:
     A credit note belongs to the invoice of its payment. An invoice that belongs to a credit note cancels it, because its
     refund did not arrive. The store sets `number`, `sequence`, `buyer_email` and `belongs_to`; until then `number` is the
     prefix. `week_start_ms` is the first day that was bought, which is in the first of its `weeks`.
+
+    The amount contains `tax_cents`, which the store sets, too, at `tax_rate` thousandths of a percent of the net amount.
+    Documents of 1.1 have no tax. Whatever belongs to another document has the rate and the buyer's details of the invoice.
     """
 
     number: str
@@ -74,6 +80,27 @@ class Invoice:
     week_start_ms: int
     weeks: int
     belongs_to: str | None = None
+    buyer_legal_name: str = ""
+    buyer_address: str = ""
+    buyer_country: str = ""
+    buyer_tax_id: str = ""
+    buyer_reference: str = ""
+    tax_name: str = ""
+    tax_rate: int = 0
+    tax_cents: int = 0
+
+    @property
+    def net_cents(self) -> int:
+        return self.amount_cents - self.tax_cents
+
+    @property
+    def tax_percent(self) -> float:
+        return self.tax_rate / PERCENT
+
+    @property
+    def moved_cents(self) -> int:
+        """What the document adds to the amount that is kept: less than 0 for a credit note."""
+        return self.amount_cents if self.kind is InvoiceKind.INVOICE else -self.amount_cents
 
     @property
     def period_start_ms(self) -> int:
@@ -81,14 +108,29 @@ class Invoice:
         return self.week_start_ms
 
 
+PERCENT = 1_000
+"""A percent as a tax rate."""
+
+FROZEN = (
+    *("buyer_legal_name", "buyer_address", "buyer_country", "buyer_tax_id", "buyer_reference", "buyer_email"),
+    *("tax_name", "tax_rate"),
+)
+"""What credit notes, and the invoices that cancel them, have from the invoice of the payment."""
+
 UNKNOWN = ""
 """Stands in `belongs_to` until the store has found the document."""
 
 
 def documents(
-    before: Booking | None, after: Booking, buyer: Sponsor | None, seller: Seller, now_ms: int
+    before: Booking | None,
+    after: Booking,
+    buyer: Sponsor | None,
+    seller: Seller,
+    now_ms: int,
+    billing: BillingDetails | None = None,
 ) -> list[Invoice]:
-    """The documents for a change of a booking: of what it was paid, or of what was refunded."""
+    """The documents for a change of a booking: of what it was paid, or of what was refunded. `billing` are the buyer's
+    details as they are now."""
     if after.demo or after.payment_id is None:
         return []
     paid = (after.paid_cents or 0) - (0 if before is None else before.paid_cents or 0)
@@ -101,7 +143,19 @@ def documents(
     ):
         if cents > 0:
             made.append(_document(kind, cents, belongs_to, after, buyer, seller, now_ms))
-    return made
+    return made if billing is None else [_addressed(each, billing) for each in made]
+
+
+def _addressed(invoice: Invoice, billing: BillingDetails) -> Invoice:
+    return replace(
+        invoice,
+        buyer_legal_name=billing.legal_name,
+        buyer_address=billing.address,
+        buyer_country=billing.country,
+        buyer_tax_id=billing.tax_id,
+        buyer_reference=billing.reference,
+        buyer_email=billing.email,
+    )
 
 
 def _document(
@@ -136,6 +190,8 @@ def _document(
         week_start_ms=booking.period_start_ms,
         weeks=booking.weeks,
         belongs_to=belongs_to,
+        tax_name=seller.tax_name if seller.tax_rate else "",
+        tax_rate=seller.tax_rate,
     )
 
 
@@ -159,8 +215,8 @@ def needed(invoices: Iterable[Invoice]) -> Mapping[str, int]:
 def numbered(
     invoices: Sequence[Invoice], last: Mapping[str, int], known: Iterable[Invoice], emails: Mapping[str, str]
 ) -> list[Invoice]:
-    """Issuable documents with their numbers. `last` is the last number of each series, those of these documents included;
-    `emails` are the addresses of accounts by tenant."""
+    """Issuable documents with their numbers and their tax. `last` is the last number of each series, those of these documents
+    included; `emails` are the addresses of accounts by tenant, for buyers who gave none."""
     following = {series: last[series] - count for series, count in needed(invoices).items()}
     issued: defaultdict[tuple[str, InvoiceKind], list[Invoice]] = defaultdict(list)
     for invoice in sorted(known, key=lambda each: each.sequence):
@@ -174,12 +230,29 @@ def numbered(
             invoice,
             number=f"{invoice.number}{MARKS[invoice.kind]}{sequence:06}",
             sequence=sequence,
-            buyer_email=emails.get(invoice.tenant_id, ""),
+            buyer_email=invoice.buyer_email or emails.get(invoice.tenant_id, ""),
             belongs_to=None if invoice.belongs_to is None else _other(invoice, others, own).number,
         )
+        if invoice.belongs_to is not None:
+            first = issued[invoice.booking_id, InvoiceKind.INVOICE][0]
+            ready = replace(ready, **{name: getattr(first, name) for name in FROZEN})
+        ready = _taxed(ready, sum(each.moved_cents for each in (*own, *others)))
         issued[invoice.booking_id, invoice.kind].append(ready)
         made.append(ready)
     return made
+
+
+def _taxed(invoice: Invoice, kept_cents: int) -> Invoice:
+    """A document with its tax: the difference that it makes to the tax of the amount that is kept, which was `kept_cents`.
+    So the taxes of a booking's invoices, less those of its credit notes, are always the tax of what is kept, to the cent."""
+    before, after = (tax_of(cents, invoice.tax_rate) for cents in (kept_cents, kept_cents + invoice.moved_cents))
+    return replace(invoice, tax_cents=abs(after - before))
+
+
+def tax_of(gross_cents: int, rate: int) -> int:
+    """The tax that an amount contains, rounded to the nearest cent. It grows with the amount, by at most as much."""
+    whole = 100 * PERCENT + rate
+    return (2 * gross_cents * rate + whole) // (2 * whole)
 
 
 def _other(invoice: Invoice, others: Sequence[Invoice], own: Sequence[Invoice]) -> Invoice:

@@ -7,6 +7,7 @@ itself have None or no such field.
 from dataclasses import dataclass
 
 from actors.bookings.records import (
+    BillingDetails,
     BookingView,
     Campaign,
     CampaignView,
@@ -36,6 +37,14 @@ class SaveProfile:
     """Save a sponsor's profile. `sponsor.id` and `created_ms` are used only if there is none yet."""
 
     sponsor: Sponsor
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class SaveBillingDetails:
+    """Save the details that an account's next invoices name."""
+
+    details: BillingDetails
     origin: Origin
 
 
@@ -279,6 +288,7 @@ class DescribeVideo:
 
 Message = (
     SaveProfile
+    | SaveBillingDetails
     | CreateCampaign
     | EditCampaign
     | MoveCampaign
@@ -303,5 +313,5 @@ Message = (
 )
 
 
-Answer = Sponsor | CampaignView | BookingView | Slot | bool | Refused
+Answer = Sponsor | BillingDetails | CampaignView | BookingView | Slot | bool | Refused
 """The row as it is now. Of `SendDigest`: whether a digest was written."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from actors.bookings.records import Booking
+from actors.bookings.records import BillingDetails, Booking
 
 
 class PaymentsUnavailable(Exception):
@@ -42,8 +42,11 @@ class Checkout:
 class Payments(Protocol):
     """A payment processor. All methods may be repeated for the same booking, also by another node."""
 
-    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
-        """The page on which this booking is paid, the same one each time while it is in checkout. `email` is the payer's.
+    async def checkout(
+        self, booking: Booking, campaign_name: str, email: str | None = None, billing: BillingDetails | None = None
+    ) -> Checkout:
+        """The page on which this booking is paid, the same one each time while it is in checkout. `email` is the payer's,
+        and `billing` what the processor's own invoice names as the buyer: with other details, it is another page.
         Raises `PaymentsUnavailable` or `PaymentsRefused`."""
         ...
 

@@ -128,6 +128,20 @@ _NO_PROFILE = ("tenant_id", "id", "created_ms", "demo")
 
 
 @dataclass(frozen=True, slots=True)
+class BillingDetails:
+    """Whom the invoices of an account name as their buyer. `country` is a code of ISO 3166-1 in upper case; lines of the
+    address are separated by line feeds. Empty texts were not given."""
+
+    tenant_id: str
+    legal_name: str
+    address: str
+    country: str
+    tax_id: str = ""
+    reference: str = ""
+    email: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Content:
     """The part of a campaign that visitors see."""
 

@@ -38,6 +38,7 @@ from actors.bookings.messages import (
     RequestRefund,
     Reserve,
     RetireSlot,
+    SaveBillingDetails,
     SaveProfile,
     SendDigest,
     SettleDispute,
@@ -84,8 +85,8 @@ def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
     digest = False
     for message in messages:
         match message:
-            case SaveProfile(sponsor=sponsor):
-                rows["tenant_ids"].add(sponsor.tenant_id)
+            case SaveProfile(sponsor=saved) | SaveBillingDetails(details=saved):
+                rows["tenant_ids"].add(saved.tenant_id)
             case CreateCampaign(campaign=campaign, origin=origin):
                 rows["tenant_ids"].add(campaign.tenant_id)
                 rows["campaign_ids"].add(campaign.id)
@@ -159,6 +160,8 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
     match message:
         case SaveProfile():
             return campaigns.save_profile(unit, message)
+        case SaveBillingDetails():
+            return campaigns.save_billing_details(unit, message)
         case CreateCampaign():
             return campaigns.create_campaign(unit, message)
         case EditCampaign():

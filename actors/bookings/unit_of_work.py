@@ -11,6 +11,7 @@ from actors.bookings.invoices import documents
 from actors.bookings.messages import Origin
 from actors.bookings.records import (
     OPEN,
+    BillingDetails,
     Booking,
     BookingView,
     Campaign,
@@ -54,6 +55,9 @@ class UnitOfWork:
 
     def sponsor(self, tenant_id: str) -> Sponsor | None:
         return self.decision.sponsors.get(tenant_id) or self._snapshot.sponsors.get(tenant_id)
+
+    def billing(self, tenant_id: str) -> BillingDetails | None:
+        return self.decision.billing.get(tenant_id) or self._snapshot.billing.get(tenant_id)
 
     def campaign(self, campaign_id: str, owner: str | None) -> Campaign | None:
         """A campaign, if it belongs to `owner`; None means an administrator."""
@@ -175,7 +179,8 @@ class UnitOfWork:
 
     def save_booking(self, booking: Booking, *, visible: bool = True) -> None:
         before, buyer = self.booking(booking.id), self.sponsor(booking.tenant_id)
-        self.decision.invoices += documents(before, booking, buyer, self.rules.seller, self.now_ms)
+        billing = self.billing(booking.tenant_id)
+        self.decision.invoices += documents(before, booking, buyer, self.rules.seller, self.now_ms, billing)
         self.decision.bookings[booking.id] = booking
         self._by_tenant.save(booking)
         self._by_payment.save(booking)

@@ -76,6 +76,12 @@ SPONSOR_FACTS = facts(
     Billing: billingMode; Scopes: scopes"""
 )
 PROFILE = facts("Sponsor: name; Website: website", "profile")
+BILLING_DETAILS = facts(
+    """Legal name: legalName; Address: address; Country: country; Tax number: taxId; Reference: reference;
+    Email: email""",
+    "billingDetails",
+    address=lambda details: ", ".join(map(printable, str(details.get("address") or "").splitlines())),
+)
 SLOTS = table(
     """SLOT*: id; NAME: name; SIDE: side; PER WEEK>: weekPriceCents money; PRICE>: priceCents money; WEEKS>: durationWeeks;
     KIND: packageKind; STANDING*: sale""",
@@ -131,7 +137,8 @@ BOOKING, PAID_BOOKING = (
 )
 CHECKOUT = facts("Pay at: checkoutUrl; Held until: expiresAt time left")
 INVOICES = table(
-    "NUMBER*: number; KIND*: kind words; BOOKING*: bookingId; DATE*: issuedAt day; AMOUNT>: amountCents money",
+    """NUMBER*: number; KIND*: kind words; BOOKING*: bookingId; DATE*: issuedAt day; NET>: netCents money;
+    TAX>: taxCents money; AMOUNT>: amountCents money""",
     "No invoices yet.",
 )
 DELIVERY = table(
@@ -151,6 +158,10 @@ def _show_inventory(session: Session, reply: Reply) -> list[str]:
     return [head, "", *SLOTS(session, reply)]
 
 
+def _show_billing_details(session: Session, reply: Reply) -> list[str]:
+    return BILLING_DETAILS(session, reply) if reply.document.get("billingDetails") else ["No billing details yet."]
+
+
 def _party(invoice: Entry, name: str, *fields: str) -> str:
     """The fields of a party on one line, which separates the lines of an address by commas."""
     lines = (str(value_of(invoice, f"{name}.{each}") or "").splitlines() for each in fields)
@@ -160,9 +171,15 @@ def _party(invoice: Entry, name: str, *fields: str) -> str:
 INVOICE = facts(
     """Number: number; Kind: kind words; Belongs to: belongsTo; Date: issuedAt moment; Seller: seller; Buyer: buyer;
     Slot: slotName; From: weekStart first day; To: {weekEnd day}, 00:00 UTC;
-    Weeks: weeks; Amount: amountCents money; Payment: paymentId; Note: note""",
+    Weeks: weeks; Net: netCents money; Tax: taxCents money; Rate: rate; Amount: amountCents money;
+    Reference: buyer.reference; Payment: paymentId; Note: note""",
+    rate=lambda invoice: (
+        f"{printable(invoice.get('taxName'))} {invoice['taxPercent']:g} %" if invoice.get("taxPercent") else ""
+    ),
     seller=lambda invoice: _party(invoice, "seller", "name", "address", "taxId"),
-    buyer=lambda invoice: _party(invoice, "buyer", "name", "website", "email"),
+    buyer=lambda invoice: _party(
+        invoice, "buyer", "legalName", "address", "country", "taxId", "name", "website", "email"
+    ),
 )
 
 
@@ -232,6 +249,11 @@ _CONTENT = {
     "logo-text": "up to 3 characters",
 }
 _BRAND = required(name="the brand", website="its address")
+_BUYER = {
+    "legal-name": "the company or person",
+    "address": "the postal address; a line feed ends a line",
+    "country": "a code of ISO 3166-1, such as CH",
+}
 _WEEK = (
     argument("--slot=", "the slot's id", "slotId", required=True),
     argument("--week=", "the first week's Monday, such as 2026-12-28", "weekStart", read=week_ms, required=True),
@@ -242,6 +264,13 @@ _CAMPAIGN, _BOOKING = "sponsors/campaigns/{campaign}", "sponsors/bookings/{booki
 SPONSOR = (
     command("me", "GET sponsors/me", "Show the sponsor, and what the key may do.", SPONSOR_FACTS),
     command("profile", "PATCH sponsors/profile", "Save the name that visitors see, and the website.", PROFILE, *_BRAND),
+    command("billing", "GET sponsors/billing-details", "Show what your next invoices name as their buyer.",
+            _show_billing_details),
+    command("set-billing", "PUT sponsors/billing-details", "Replace what your next invoices name as their buyer.",
+            BILLING_DETAILS, *required(**_BUYER),
+            argument("--tax-id=", "the tax number, such as that of VAT", "taxId"),
+            argument("--reference=", "your reference, such as the number of a purchase order"),
+            argument("--email=", "the email address to print; default: that of the account")),
     command("inventory", "GET sponsors/inventory", "Show the slots, and which of them can be booked for a week.",
             _show_inventory,
             argument("--week MONDAY", "first day of the week, such as 2026-12-28; default: the current week", "weekStart",

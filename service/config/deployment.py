@@ -1,7 +1,7 @@
 """Finds what makes a deployment unsafe, before a start and for `doctor`. Source: ADR 0064."""
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -20,6 +20,12 @@ EXPORTER = "opentelemetry-exporter-otlp-proto-http"
 NO_SELLER = (
     'billing.mode is "live", and billing.seller_name is empty: invoices name no seller, and an issued invoice cannot be '
     "changed; set billing.seller_name, billing.seller_address and billing.seller_tax_id"
+)
+
+
+TAX_OF_NOBODY = (
+    'billing.mode is "live", and billing.tax_percent is set, but not whose tax it is: an invoice with a tax needs the name '
+    "and the address of who owes it; set billing.seller_name and billing.seller_address"
 )
 
 
@@ -64,8 +70,8 @@ def refuse_unsafe(config: Config) -> None:
         raise ConfigError(
             'billing.mode is "live", and mail.smtp_url is empty: sponsors could not sign in. Set mail.smtp_url'
         )
-    if lacks_seller(config):
-        log.warning("%s", NO_SELLER)
+    for line in _about_invoices(config):
+        log.warning("%s", line)
     if not is_public(config.server.base_url) or config.mail.smtp_url:
         return
     if not config.server.allow_unsafe_public:
@@ -79,9 +85,15 @@ def refuse_unsafe(config: Config) -> None:
     )
 
 
-def lacks_seller(config: Config) -> bool:
-    """Whether invoices of real money name no seller. It stops no start: a live service of an earlier release had none."""
-    return config.billing.mode == "live" and not config.billing.seller_name
+def _about_invoices(config: Config) -> Iterator[str]:
+    """What invoices of real money lack. It stops no start: a live service of an earlier release had no seller."""
+    billing = config.billing
+    if billing.mode != "live":
+        return
+    if not billing.seller_name:
+        yield NO_SELLER
+    if billing.tax_percent and not (billing.seller_name and billing.seller_address):
+        yield TAX_OF_NOBODY
 
 
 def refuse_unreadable_mail(config: Config) -> None:
@@ -140,8 +152,7 @@ def problems(config: Config) -> list[str]:
             refuse(config)
         except ConfigError as error:
             lines.append(str(error))
-    if lacks_seller(config):
-        lines.append(NO_SELLER)
+    lines += _about_invoices(config)
     if not is_public(server.base_url):
         return lines
     if not config.mail.smtp_url:

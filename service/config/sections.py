@@ -123,6 +123,12 @@ TEST_KEYS = ("sk_test_", "rk_test_")
 Line = Annotated[str, format_of(r"[^\x00-\x1f\x7f]{0,200}", "must be one line of at most 200 characters")]
 
 
+def _three_places(percent: float) -> float:
+    if round(percent, 3) != percent:
+        raise ValueError("must have at most 3 decimal places")
+    return percent
+
+
 class Billing(Section):
     mode: Literal["test", "live"]
     stripe_secret_key: str
@@ -134,6 +140,8 @@ class Billing(Section):
     seller_address: Annotated[str, format_of(ADDRESS, "must have at most 8 lines of at most 100 characters")]
     seller_tax_id: Line
     invoice_prefix: Annotated[str, format_of(PREFIX, AN_INVOICE_PREFIX)]
+    tax_percent: Annotated[float, Field(ge=0, le=100), AfterValidator(_three_places)]
+    tax_name: Annotated[str, format_of(r"[^\x00-\x1f\x7f]{1,40}", "must be one line of 1 to 40 characters")]
 
     @model_validator(mode="after")
     def _check(self) -> Self:

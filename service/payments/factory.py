@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from actors.bookings.payments import Checkout, Payments, RefundAttempt
-from actors.bookings.records import Booking
+from actors.bookings.records import BillingDetails, Booking
 from actors.clock import MINUTE_MS, Clock
 from service.config.model import Config
 from service.payments.gateway import Webhook
@@ -56,7 +56,9 @@ class TestPayments:
     def __init__(self, links: Links) -> None:
         self._links = links
 
-    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
+    async def checkout(
+        self, booking: Booking, campaign_name: str, email: str | None = None, billing: BillingDetails | None = None
+    ) -> Checkout:
         await trio.lowlevel.checkpoint()
         return Checkout(self._links.checkout_url(booking), booking.hold_ms)
 

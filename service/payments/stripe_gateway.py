@@ -7,7 +7,7 @@ delays the event loop. Bookings change only when the webhook reports to the ledg
 import logging
 import re
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,15 +16,20 @@ import stripe
 import trio
 
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
-from actors.bookings.records import Booking
+from actors.bookings.records import BillingDetails, Booking
 from actors.clock import MINUTE_MS, SECOND_MS
+from actors.shared.credentials import fingerprint
 from actors.shared.dates import length
 from service.payments.stripe_webhook import BOOKING
 from service.tokens.links import Links
 
 if TYPE_CHECKING:
     from stripe.params import RefundCreateParams
-    from stripe.params.checkout import SessionCreateParams
+    from stripe.params.checkout import (
+        SessionCreateParams,
+        SessionCreateParamsInvoiceCreationInvoiceData,
+        SessionCreateParamsInvoiceCreationInvoiceDataCustomField,
+    )
 
 T = TypeVar("T")
 
@@ -54,7 +59,8 @@ _SECRET = re.compile(r"(?:sk|rk|pk|whsec)_\w+")
 
 
 class StripePayments:
-    """Payments by Stripe. Any node may repeat a call, because its parameters depend only on the booking.
+    """Payments by Stripe. Any node may repeat a call, because its parameters depend only on the booking and its
+    owner's details.
 
     `hold_ms` is the duration of a hold. `url` is another address of the processor, for tests.
     """
@@ -84,8 +90,10 @@ class StripePayments:
             max_network_retries=0,  # callers retry with their own pauses and limits
         )
 
-    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
-        return await self._in_thread(partial(self._checkout, booking, campaign_name, email))
+    async def checkout(
+        self, booking: Booking, campaign_name: str, email: str | None = None, billing: BillingDetails | None = None
+    ) -> Checkout:
+        return await self._in_thread(partial(self._checkout, booking, campaign_name, email, billing))
 
     async def refund(self, booking: Booking) -> RefundAttempt:
         if booking.payment_id is None:
@@ -114,7 +122,9 @@ class StripePayments:
 
     # In the thread.
 
-    def _checkout(self, booking: Booking, campaign_name: str, email: str | None) -> Checkout:
+    def _checkout(
+        self, booking: Booking, campaign_name: str, email: str | None, billing: BillingDetails | None
+    ) -> Checkout:
         """Create the booking's one session. Its end depends on the hold, not on the time of the call.
 
         Sessions last at least 30 minutes. One created late in the hold, because Stripe was unreachable before, therefore
@@ -123,18 +133,18 @@ class StripePayments:
         first_ms = booking.hold_ms + self._extra_ms
         late_ms = booking.hold_ms + SHORTEST_SESSION_MS + MARGIN_MS
         try:
-            session = self._session(booking, campaign_name, email, first_ms)
+            session = self._session(booking, campaign_name, email, billing, first_ms)
         except stripe.InvalidRequestError as error:
             if error.param != "expires_at":
                 raise
             # Stripe would have repeated an earlier session, so there is none yet.
-            session = self._session(booking, campaign_name, email, late_ms)
+            session = self._session(booking, campaign_name, email, billing, late_ms)
         if not isinstance(session.url, str) or type(session.expires_at) is not int or not isinstance(session.id, str):
             raise PaymentsUnavailable("Stripe's session has no id, no url or no expires_at")
         return Checkout(session.url, session.expires_at * SECOND_MS, session.id)
 
     def _session(
-        self, booking: Booking, campaign_name: str, email: str | None, expires_ms: int
+        self, booking: Booking, campaign_name: str, email: str | None, billing: BillingDetails | None, expires_ms: int
     ) -> stripe.checkout.Session:
         expires = expires_ms // SECOND_MS
         metadata = {BOOKING: booking.id}
@@ -143,7 +153,7 @@ class StripePayments:
             "client_reference_id": booking.id,
             "metadata": metadata,
             "payment_intent_data": {"metadata": metadata},
-            "invoice_creation": {"enabled": True, "invoice_data": {"metadata": metadata}},
+            "invoice_creation": {"enabled": True, "invoice_data": {"metadata": metadata, **_buyer(billing)}},
             "line_items": [
                 {
                     "quantity": 1,
@@ -161,16 +171,15 @@ class StripePayments:
         if email is not None:
             params["customer_email"] = email
         create = self._client.v1.checkout.sessions.create
+        name = f"checkout-{booking.id}-{expires}{_digest(billing)}"
         try:
-            return self._keyed(f"checkout-{booking.id}-{expires}", lambda key: create(params, {"idempotency_key": key}))
+            return self._keyed(name, lambda key: create(params, {"idempotency_key": key}))
         except stripe.InvalidRequestError as error:
             if error.param != "customer_email":
                 raise
         # Stripe knows fewer addresses than we do. The payer then types one.
         params.pop("customer_email")
-        return self._keyed(
-            f"checkout-{booking.id}-{expires}-open", lambda key: create(params, {"idempotency_key": key})
-        )
+        return self._keyed(f"{name}-open", lambda key: create(params, {"idempotency_key": key}))
 
     def _invoice_url(self, payment_id: str) -> str | None:
         """Stripe's invoice of a payment, found through its checkout session. The address expires, so it is not stored."""
@@ -281,6 +290,22 @@ def _is_repeated(answer: Any) -> bool:
     """Whether Stripe repeated its response to an earlier call under the same key."""
     headers = getattr(answer, "headers", None) or {}
     return str(headers.get("idempotent-replayed", "")).lower() == "true"
+
+
+def _buyer(billing: BillingDetails | None) -> "SessionCreateParamsInvoiceCreationInvoiceData":
+    """What Stripe's own invoice says of the buyer."""
+    if billing is None:
+        return {}
+    lines = f"Billed to:\n{billing.legal_name}\n{billing.address}\n{billing.country}"
+    named = {"Tax number": billing.tax_id, "Reference": billing.reference}
+    fields: list[SessionCreateParamsInvoiceCreationInvoiceDataCustomField]
+    fields = [{"name": name, "value": value} for name, value in named.items() if value]
+    return {"description": lines, "custom_fields": fields} if fields else {"description": lines}
+
+
+def _digest(billing: BillingDetails | None) -> str:
+    """Part of an idempotency key, with which Stripe repeats a session for equal parameters only."""
+    return "" if billing is None else f"-{fingerprint(*astuple(billing)).hex()[:16]}"
 
 
 def product_name(booking: Booking) -> str:

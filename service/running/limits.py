@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from actors.accounts.state import AccountRules
 from actors.backups.state import BackupRules
-from actors.bookings.invoices import Seller
+from actors.bookings.invoices import PERCENT, Seller
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
@@ -177,7 +177,10 @@ def booking_rules(config: Config) -> BookingRules:
         campaigns=config.campaigns.per_account,
         pending_campaigns=config.campaigns.pending_per_account,
         mode=Mode(billing.mode),
-        seller=Seller(billing.seller_name, billing.seller_address, billing.seller_tax_id, billing.invoice_prefix),
+        seller=Seller(
+            *(billing.seller_name, billing.seller_address, billing.seller_tax_id, billing.invoice_prefix),
+            *(billing.tax_name, round(billing.tax_percent * PERCENT)),
+        ),
     )
 
 

@@ -2,16 +2,79 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 
+from actors.bookings.records import BillingDetails as BillingDetailsRecord
 from actors.bookings.records import Sponsor as SponsorRecord
 from actors.values import Scope
-from service.schemas.fields import BillingMode, Milliseconds, Strict
+from service.schemas.countries import COUNTRIES
+from service.schemas.fields import BillingMode, Milliseconds, Strict, absent, optional
+from service.schemas.keys import Email
 from service.schemas.lists import Page
-from service.schemas.texts import NAME
+from service.schemas.rows import filled
+from service.schemas.texts import ADDRESS, NAME, TITLE, unlinked
 from service.schemas.urls import SponsorUrl
 
 BrandName = Annotated[str, Field(min_length=1, max_length=100), NAME]
+
+
+def _country(code: str) -> str:
+    if code not in COUNTRIES:
+        raise ValueError("must be the code of a country in ISO 3166-1, two capital letters such as CH")
+    return code
+
+
+LegalName = Annotated[str, Field(min_length=1, max_length=200), TITLE, AfterValidator(unlinked)]
+PostalAddress = Annotated[str, Field(min_length=1, max_length=500), ADDRESS, AfterValidator(unlinked)]
+Country = Annotated[str, AfterValidator(_country), WithJsonSchema({"type": "string", "enum": list(COUNTRIES)})]
+TaxId = Annotated[str, Field(min_length=1, max_length=50), TITLE]
+OrderReference = Annotated[str, Field(min_length=1, max_length=100), TITLE]
+
+
+class BillingDetailsBody(Strict):
+    """The billing details to save. They replace all earlier ones."""
+
+    legalName: LegalName = Field(description="Legal name of the company or person; one line")
+    address: PostalAddress = Field(
+        description="Postal address without the country: at most 8 lines of at most 100 characters, separated by line feeds"
+    )
+    country: Country = Field(description="Country: a code of ISO 3166-1 alpha-2, such as CH")
+    taxId: TaxId = absent("Tax number of the company, such as that of VAT; it is not verified")
+    reference: OrderReference = absent("A reference of the buyer, such as the number of a purchase order")
+    email: Email = absent("Email address to name on invoices; absent: that of the account")
+
+
+class BillingDetails(BaseModel):
+    """What the next invoices of an account name as their buyer."""
+
+    legalName: str = Field(description="Legal name of the company or person")
+    address: str = Field(description="Postal address. Lines are separated by line feeds")
+    country: str = Field(description="A code of ISO 3166-1 alpha-2")
+    taxId: str | None = optional("Tax number of the company")
+    reference: str | None = optional("A reference of the buyer")
+    email: str | None = optional("Email address to name on invoices, if it is not that of the account")
+
+    @classmethod
+    def of(cls, details: BillingDetailsRecord) -> "BillingDetails":
+        return filled(
+            cls,
+            details,
+            taxId=details.tax_id or None,
+            reference=details.reference or None,
+            email=details.email or None,
+        )
+
+
+class BillingDetailsAnswer(BaseModel):
+    """The billing details of an account."""
+
+    billingDetails: BillingDetails | None = Field(description="The details; null until they are saved")
+
+
+class BillingDetailsSaved(BaseModel):
+    """The saved billing details."""
+
+    billingDetails: BillingDetails = Field(description="The details")
 
 
 class ProfileBody(Strict):

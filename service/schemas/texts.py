@@ -12,6 +12,9 @@ import regex
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+ADDRESS_LINES, ADDRESS_LINE = 8, 100
+"""The most lines of a postal address, and the most characters of one."""
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BREAK = re.compile(r"[\n\t\u2028\u2029]")
 _TURN = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
@@ -102,6 +105,27 @@ def titled(value: str) -> str:
     return _spaced(pictured(value))
 
 
+def lined(value: str) -> str:
+    """Check the same for each line of a postal address."""
+    lines = value.split("\n")
+    if len(lines) > ADDRESS_LINES:
+        raise ValueError(f"must have at most {ADDRESS_LINES} lines")
+    for line in lines:
+        if not line:
+            raise ValueError("must have no empty lines")
+        if len(line) > ADDRESS_LINE:
+            raise ValueError(f"must have lines of at most {ADDRESS_LINE} characters")
+        titled(line)
+    return value
+
+
+def unlinked(value: str) -> str:
+    """Check that a name or an address is not that of a website."""
+    if "://" in value:
+        raise ValueError("must not contain a web address")
+    return value
+
+
 def _shown(value: str, letters: str) -> str:
     """The text, whose `letters` should all be visible."""
     if _INVISIBLE.search(letters):
@@ -157,6 +181,10 @@ SLOGAN = Written(pictured, rf"^(?:{_SLOGAN_SIGN}{_SELECTED_AND_JOINED})*$")
 _WORD_OF_TITLE = rf"(?:{_NAME_SIGN}{_SELECTED_AND_JOINED})+"
 TITLE = Written(titled, rf"^{_WORD_OF_TITLE}(?: {_WORD_OF_TITLE})*$")
 """For the names of campaigns and the letters in place of a logo: the same, with single spaces."""
+
+_LINE_OF_TITLE = rf"{_WORD_OF_TITLE}(?: {_WORD_OF_TITLE})*"
+ADDRESS = Written(lined, rf"^{_LINE_OF_TITLE}(?:\n{_LINE_OF_TITLE}){{0,{ADDRESS_LINES - 1}}}$")
+"""For postal addresses: the same on each line."""
 
 Line = Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
 Sentence = Annotated[str, Field(min_length=1, max_length=1_000), READABLE]

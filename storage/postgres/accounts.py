@@ -41,6 +41,7 @@ ERASING = (
     SQL.erase_bookings,
     SQL.blank_bookings,
     SQL.blank_invoices,
+    SQL.erase_billing_details,
     SQL.forget_campaigns_in_audit,
     SQL.erase_campaigns,
     SQL.blank_campaigns,

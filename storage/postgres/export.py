@@ -143,6 +143,7 @@ SOURCES: Mapping[str, Source] = {
     "device_guesses": Source(f"session_id in ({SESSIONS})", "session_id"),
     "account_deletions": Source(OF_TENANT, "tenant_id"),
     "sponsors": Source(OF_TENANT),
+    "billing_details": Source(OF_TENANT, "tenant_id"),
     "campaigns": Source(OF_TENANT),
     "bookings": Source(OF_TENANT),
     "booking_keys": Source(OF_TENANT, joined("operation", "key"), index=index(("operation", "text"), ("key", "text"))),

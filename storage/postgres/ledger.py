@@ -15,6 +15,7 @@ from actors.bookings.campaigns import MAX_NAMED
 from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.invoices import Invoice, issuable, needed, numbered
 from actors.bookings.records import (
+    BillingDetails,
     Booking,
     BookingView,
     Campaign,
@@ -37,6 +38,7 @@ from storage.rows.journal import decide_once
 from storage.rows.statements import statements
 from storage.rows.tables import (
     AUDIT,
+    BILLING_DETAILS,
     BOOKING_KEYS,
     BOOKINGS,
     CAMPAIGNS,
@@ -92,6 +94,8 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
     if places.tenant_ids:
         for row in await connection.fetch(SQL.lock_sponsors, sorted(places.tenant_ids)):
             snapshot.sponsors[row["tenant_id"]] = record_of(Sponsor, row)
+        for row in await connection.fetch(SQL.billing_details, sorted(places.tenant_ids)):
+            snapshot.billing[row["tenant_id"]] = record_of(BillingDetails, row)
         suspended = await connection.fetch(SQL.suspended, sorted(places.tenant_ids))
         snapshot.suspended = frozenset(row["tenant_id"] for row in suspended)
     await _recall(connection, lock_set, places, snapshot)
@@ -194,6 +198,7 @@ async def _check_new_sponsors(connection: Connection, lock_set: LockSet, snapsho
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     """Write a decision: referenced rows first, the revision last."""
     await _add_or_update(SPONSORS, connection, decision.sponsors, before.sponsors)
+    await BILLING_DETAILS.save(connection, decision.billing.values())
     await _add_or_update(SLOTS, connection, decision.slots, before.slots)
     await CAMPAIGNS.save(connection, decision.campaigns.values())
     await BOOKINGS.save(connection, decision.bookings.values())

@@ -6,6 +6,7 @@ from functools import partial
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import (
     OPEN,
+    BillingDetails,
     Booking,
     BookingLine,
     BookingStatus,
@@ -77,6 +78,10 @@ class PostgresSponsorship(Store):
     async def sponsor(self, tenant_id: str) -> Sponsor | None:
         row = await self._database.fetchrow(SQL.sponsor, tenant_id)
         return None if row is None else record_of(Sponsor, row)
+
+    async def billing_details(self, tenant_id: str) -> BillingDetails | None:
+        row = await self._database.fetchrow(SQL.billing_details, tenant_id)
+        return None if row is None else record_of(BillingDetails, row)
 
     async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]:
         rows = await self._database.fetch(SQL.sponsors, *(before or NEWEST), limit)

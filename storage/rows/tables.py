@@ -9,7 +9,7 @@ from typing import Any
 
 from actors.accounts.messages import Deletion, MailChoices
 from actors.bookings.invoices import Invoice
-from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.bookings.records import BillingDetails, Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, FreshKey, Guesses
 from actors.keys.messages import Claim, Key
@@ -118,6 +118,7 @@ PASSKEYS = Table("passkeys", Passkey, "id", "email credential_id public_key crea
 DEVICES = Table("devices", Device, "id", "code_hash user_code agent address created_ms expires_ms")
 GUESSES = Table("device_guesses", Guesses, "session_id")
 SPONSORS = Table("sponsors", Sponsor, "tenant_id", "id created_ms demo")
+BILLING_DETAILS = Table("billing_details", BillingDetails, "tenant_id")
 SLOTS = Table("slots", Slot, "id", "created_ms demo")
 DEMO_SLOTS = Table("slots", Slot, "id")
 CAMPAIGNS = Table("campaigns", Campaign, "id", "tenant_id created_ms demo")

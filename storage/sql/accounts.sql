@@ -223,6 +223,11 @@ with gone as (
 )
 select count(*) from gone
 
+-- name: erase_billing_details
+-- Delete the billing details of a tenant. Its invoices keep theirs.
+{delete from billing_details by tenant_id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+    limit $4::int for update}
+
 -- name: remains
 -- Whether a tenant still has open bookings, and whether it has bookings at all.
 select count(*) filter (where status in ('reserved', 'checkout')) as holds, count(*) as bookings

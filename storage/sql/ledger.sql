@@ -78,6 +78,10 @@ select id, tenant_id from campaigns where id = any ($1::text[])
 select {sponsors}
 from sponsors where tenant_id = any ($1::text[]) order by tenant_id for no key update
 
+-- name: billing_details
+-- The billing details of tenants, whose sponsors are locked if they exist.
+select {billing_details} from billing_details where tenant_id = any ($1::text[])
+
 -- name: suspended
 -- Those of some tenants whose account is suspended.
 select tenant_id from accounts where tenant_id = any ($1::text[]) and suspended_ms is not null

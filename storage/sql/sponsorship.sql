@@ -6,6 +6,10 @@
 -- The profile of an account.
 select {sponsors} from sponsors where tenant_id = $1
 
+-- name: billing_details
+-- The billing details of an account.
+select {billing_details} from billing_details where tenant_id = $1
+
 -- name: sponsors
 -- A page of sponsors.
 select {sponsors} from sponsors

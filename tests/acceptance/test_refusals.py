@@ -32,6 +32,7 @@ IN_LIVE_MODE = {
     "BILLING__STRIPE_WEBHOOK_SECRET": "whsec_x",
 }
 PASSWORD = "a-password-that-must-not-be-shown"
+TAXED = {"BILLING__SELLER_NAME": "Example Media", "BILLING__TAX_PERCENT": "20"}
 
 Refusal = tuple[Settings, str]
 
@@ -104,6 +105,16 @@ SETTINGS: dict[str, Refusal] = {
     "invoices numbered like those of test mode": (
         {"billing.invoice_prefix": "TEST-1"},
         "billing.invoice_prefix: must be",
+    ),
+    "a tax of more than the price": ({"billing.tax_percent": 100.1}, "billing.tax_percent: "),
+    "a tax below zero": ({"billing.tax_percent": -1}, "billing.tax_percent: "),
+    "a tax of four decimal places": (
+        {"billing.tax_percent": 8.1234},
+        "billing.tax_percent: must have at most 3 decimal",
+    ),
+    "a tax without a name": (
+        {"billing.tax_percent": 8.1, "billing.tax_name": ""},
+        "billing.tax_name: must be one line of 1",
     ),
     "HTTPS for longer than browsers remember": ({"server.hsts_seconds": 63_072_001}, "server.hsts_seconds: "),
     "a collector without a scheme": ({"tracing.otlp_url": "127.0.0.1:4318"}, "tracing.otlp_url: "),
@@ -435,6 +446,12 @@ def test_a_public_service_without_mail_starts_where_that_is_allowed_and_warns(da
         (PUBLIC | {"SERVER__TRUSTED_PROXIES": "", "SERVER__BIND": "0.0.0.0:80"}, []),
         (PUBLIC | IN_LIVE_MODE, ['billing.mode is "live", and billing.seller_name is empty: invoices name no seller']),
         (PUBLIC | IN_LIVE_MODE | {"BILLING__SELLER_NAME": "Example Media"}, []),
+        (PUBLIC | {"BILLING__TAX_PERCENT": "8.1"}, []),
+        (
+            PUBLIC | IN_LIVE_MODE | TAXED,
+            ['billing.mode is "live", and billing.tax_percent is set, but not whose tax it is'],
+        ),
+        (PUBLIC | IN_LIVE_MODE | TAXED | {"BILLING__SELLER_ADDRESS": "1 Example Street"}, []),
     ],
 )
 def test_the_doctor_finds_what_is_unsafe_in_a_configuration(settings: dict[str, str], wrong: list[str]) -> None:

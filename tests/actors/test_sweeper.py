@@ -11,6 +11,7 @@ import trio
 from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
 from actors.bookings.records import (
+    BillingDetails,
     Booking,
     BookingStatus,
     Campaign,
@@ -46,7 +47,9 @@ class Processor:
     script: list[RefundAttempt | bool | Exception] = field(default_factory=list)
     refunds: list[str] = field(default_factory=list)
 
-    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
+    async def checkout(
+        self, booking: Booking, campaign_name: str, email: str | None = None, billing: BillingDetails | None = None
+    ) -> Checkout:
         raise AssertionError("the cashier opens no checkout")
 
     async def invoice_url(self, booking: Booking) -> str | None:

@@ -1,12 +1,16 @@
 """Operations on invoices: what a payment and a refund are documented with, for the owner alone."""
 
+import json
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
-from actors.bookings.records import Booking
+from actors.bookings.records import BillingDetails, Booking
 from actors.values import Scope
+from service.schemas.problems import problems_of
+from service.schemas.sponsors import BillingDetailsBody
 from tests.api.sponsors import API, NEXT_WEEK, Person, add_slot, sponsor
 from tests.api.world import NOON_MS, World, open_world
 from tests.payments.bank import LIVE
@@ -38,6 +42,9 @@ async def test_a_payment_has_an_invoice() -> None:
                 "bookingId": booking_id,
                 "paymentId": f"test_{booking_id}",
                 "amountCents": 12_000,
+                "netCents": 12_000,
+                "taxCents": 0,
+                "taxPercent": 0.0,
                 "currency": "usd",
                 "mode": "test",
                 "issuedAt": NOON_MS,
@@ -85,6 +92,80 @@ async def test_reading_invoices_needs_the_scope_of_reading(world: World) -> None
         assert (await key.get(f"{API}/bookings/{booking_id}/invoice")).words == words
 
 
+DETAILS = {
+    "legalName": "Example Tools Ltd",
+    "address": "1 Example Street\n8000 Zurich",
+    "country": "CH",
+    "taxId": "CHE-123",
+    "reference": "PO 7",
+    "email": "books@example.com",
+}
+BILLING = f"{API}/billing-details"
+
+
+async def test_billing_details_are_on_the_next_invoice_with_its_tax_and_change_no_earlier_one() -> None:
+    async with open_world(**SELLER, BILLING__TAX_PERCENT="8.1", BILLING__TAX_NAME="VAT") as world:
+        person = sponsor(world)
+        assert (await person.get(BILLING)).json == {"billingDetails": None}
+        assert (await person.put(BILLING, DETAILS)).json == {"billingDetails": DETAILS}
+        [invoice] = await invoices_of(person, booking_id := await person.buys())
+        assert invoice["buyer"] == {**DETAILS, "name": "Example Tools", "website": "https://tools.example.com/"}
+        split = ("amountCents", "netCents", "taxCents", "taxPercent", "taxName")
+        assert [invoice[name] for name in split] == [12_000, 11_101, 899, 8.1, "VAT"]
+        least = {name: DETAILS[name] for name in ("legalName", "address", "country")}
+        assert (await person.put(BILLING, least)).json == {"billingDetails": least}
+        assert (await person.get(BILLING)).json == {"billingDetails": least}
+        await world.services.ledger.settle_refund(booking_id, None)
+        first, note = await invoices_of(person, booking_id)
+        assert first == invoice
+        assert [note[name] for name in ("buyer", *split)] == [first[name] for name in ("buyer", *split)]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("legalName", "", "must have at least 1 character"),
+        ("legalName", "x" * 201, "must have at most 200 characters"),
+        ("legalName", "Example\x07Ltd", "must not contain control characters"),
+        ("legalName", "\u202eExample", "must not contain control characters"),
+        ("legalName", "Example\nLtd", "must be on one line"),
+        ("legalName", "https://tools.example.com", "must not contain a web address"),
+        ("address", "x" * 700, "must have at most 500 characters"),
+        ("address", "x" * 101, "must have lines of at most 100 characters"),
+        ("address", "1\n" * 8 + "9", "must have at most 8 lines"),
+        ("address", "1\n\n2", "must have no empty lines"),
+        ("address", "1\r\n2", "must not contain control characters"),
+        ("address", "See http://example.com", "must not contain a web address"),
+        ("country", "UK", "must be the code of a country in ISO 3166-1, two capital letters such as CH"),
+        ("country", "ch", "must be the code of a country in ISO 3166-1, two capital letters such as CH"),
+        ("taxId", "1" * 51, "must have at most 50 characters"),
+        ("reference", None, "must be a string"),
+        ("email", "nobody", "must be an email address, such as you@example.com"),
+        ("vat", "1", "is not a known property"),
+    ],
+)
+def test_a_wrong_detail_is_told_at_its_field(field: str, value: object, message: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        BillingDetailsBody.model_validate_json(json.dumps({**DETAILS, field: value}))
+    assert [(each.field, each.message) for each in problems_of(raised.value)] == [(field, message)]
+
+
+async def test_refused_details_change_nothing_and_names_in_any_script_come_back_as_they_were(world: World) -> None:
+    person = sponsor(world)
+    for name in (
+        "Ötzi Æther GmbH",
+        "شركة المثال",
+        "דוגמה",
+        "株式会社サンプル",
+        "Пример Example 例 ตัวอย่าง مثال",
+        "می‌خواهم",
+    ):
+        sent = {"legalName": name, "address": f"{name} 1\n{name}", "country": "EG"}
+        assert (await person.put(BILLING, sent)).json == {"billingDetails": sent}
+        assert (await person.put(BILLING, DETAILS | {"address": "x" * 700})).words == "400 invalid_request"
+        assert (await person.get(BILLING)).json == {"billingDetails": sent}
+
+
 # Live mode.
 
 
@@ -93,10 +174,14 @@ class Stripe:
 
     def __init__(self) -> None:
         self.emails: list[str | None] = []
+        self.details: list[BillingDetails | None] = []
         self.fails: Exception | None = None
 
-    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
+    async def checkout(
+        self, booking: Booking, campaign_name: str, email: str | None = None, billing: BillingDetails | None = None
+    ) -> Checkout:
         self.emails.append(email)
+        self.details.append(billing)
         return Checkout("https://pay.example.com/1", booking.hold_ms, "cs_1")
 
     async def refund(self, booking: Booking) -> RefundAttempt:
@@ -119,7 +204,11 @@ async def test_in_live_mode_the_processors_invoice_is_linked_if_it_can_be_found(
         path = f"{API}/bookings/{booking_id}/invoice"
         assert (await person.get(path)).json == {"invoices": []}
         await person.checkout(booking_id)
-        assert stripe.emails == ["sponsor@example.com"]
+        await person.put(BILLING, DETAILS)
+        await person.checkout(booking_id)
+        assert stripe.emails == ["sponsor@example.com", "books@example.com"]
+        details = await world.services.sponsorship.billing_details(world.memory.bookings[booking_id].tenant_id)
+        assert stripe.details == [None, details]
         await world.services.ledger.record_payment("evt_1", booking_id, "pi_1", 12_000, "usd", "cs_1")
         stripe.fails = fails
         found = (await person.get(path)).json

@@ -47,6 +47,7 @@ SORTER = compact(BOT | {"slug": "sorter"})
 EDIT = compact(BOT | {"slug": "bot-01"})
 """An entry for the catalog, and an edit of one."""
 
+BUYER = "--legal-name Example --address Street --country CH --tax-id CHE-1"
 STORY = (
     # A command, where its ids are in the response, the name of the first id in later commands, and words for people.
     ("usecases", "data.slug", "case", "case-04  Zebra counting"),
@@ -59,6 +60,8 @@ STORY = (
     ("usage", "tenantId", "", " of 10,000 requests, 9,995 left\n"),
     ("notifications --reports off", "=reviews bookings", "", "Bookings  on\nReports   off\n"),
     ("sponsor profile --name Example --website https://tools.example.com/", "profile.name", "", "Sponsor  Example\n"),
+    ("sponsor billing", "", "", "No billing details yet.\n"),
+    (f"sponsor set-billing {BUYER}", "", "", "Tax number  CHE-1\n"),
     ("sponsor me", "profile.name", "", "Administrator  yes\n"),
     ("sponsor inventory", "slots.id", "slot", "left  USD 120.00  USD 85.71      1        available\n"),
     ("sponsor rates", "slots.id", "", "USD 120.00      1  2026-11-16  USD 85.71\n"),
@@ -87,9 +90,9 @@ STORY = (
         "sponsor invoice {booking}",
         "invoices.number",
         "",
-        "Buyer    Example, https://tools.example.com/, sponsor@example.com\n",
+        "Buyer    Example, Street, CH, CHE-1, Example, https://tools.example.com/, sponsor@example.com\n",
     ),
-    ("sponsor invoices", "items.number", "", "2026-11-18  USD 120.00\n"),
+    ("sponsor invoices", "items.number", "", "2026-11-18  USD 120.00  USD 0.00  USD 120.00\n"),
     ("sponsor delivery", "items.id", "", "cancelled            0       0\n"),
     ("sponsor delivery {booking}", "booking.id", "", "paid              0       0\n"),
     ("report", "items.bookingId", "", "None of your bookings ran on these days."),

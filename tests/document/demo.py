@@ -14,7 +14,7 @@ from tests.api.authenticator import Authenticator
 from tests.api.devices import decided, in_browser, looked, polled, started
 from tests.api.passkeys import SECOND_STEP, Owner
 from tests.api.sponsors import ADMIN, API, CAMPAIGN, NEXT_WEEK, THIS_WEEK, Person, administrator, sponsor, uuid
-from tests.api.test_invoices import SELLER
+from tests.api.test_invoices import DETAILS, SELLER
 from tests.api.world import World
 from tests.document.recorder import Story
 from tests.doubles.demo import MemoryDemo
@@ -92,6 +92,8 @@ async def _sponsor(world: World, person: Person, boss: Person) -> None:
     for target in ("inventory", "calendar?weeks=2", "rate-card", "placements"):
         await _ask(world, f"{API}/{target}")
     await person.profile()
+    await person.put(f"{API}/billing-details", DETAILS)
+    await person.get(f"{API}/billing-details")
     await _ask(world, f"{API}/me", person.key)
     campaign = await person.campaign()
     path = f"{API}/campaigns/{campaign}"

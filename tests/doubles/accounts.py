@@ -131,6 +131,7 @@ class MemoryAccounts(MemoryStore):
             self._erase_campaigns,
             self._blank_bookings,
             self._blank_invoices,
+            self._erase_billing_details,
         )
         if any(step(deletion, limit) >= limit for step in steps):
             return True
@@ -264,6 +265,9 @@ class MemoryAccounts(MemoryStore):
         named = [row for row in rows.values() if row.tenant_id == deletion.tenant_id and _names_buyer(row)][:limit]
         rows.update((row.number, replace(row, buyer_email="", buyer_website="")) for row in named)
         return len(named)
+
+    def _erase_billing_details(self, deletion: Deletion, limit: int) -> int:
+        return int(self._memory.billing_details.pop(deletion.tenant_id, None) is not None)
 
     # Reads of administrators.
 

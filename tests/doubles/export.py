@@ -125,6 +125,8 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
             yield from ((_made(row), asdict(row)) for row in tables.submissions.values() if row.tenant_id == tenant_id)
         case "sponsors":
             yield from _each("id", (row for row in tables.sponsors.values() if row.tenant_id == tenant_id))
+        case "billing_details":
+            yield from _each("tenant_id", filter(None, [tables.billing_details.get(tenant_id)]))
         case "campaigns":
             yield from _each("id", (row for row in tables.campaigns.values() if row.tenant_id == tenant_id))
         case "bookings":

@@ -57,6 +57,7 @@ class MemoryLedger:
         holders = [tables.bookings[booking_id] for booking_id in set(weeks.values())]
         return Snapshot(
             sponsors=picked(tables.sponsors, tenant_ids),
+            billing=picked(tables.billing_details, tenant_ids),
             campaigns=campaigns,
             slots=picked(tables.slots, slot_ids),
             bookings={booking.id: booking for booking in (*named, *counted, *holders)},
@@ -164,6 +165,7 @@ class MemoryLedger:
         if twice or self._takes_another_payment(decision):
             raise Contended("another node has already written one of these rows")
         tables.sponsors.update(decision.sponsors)
+        tables.billing_details.update(decision.billing)
         tables.slots.update(decision.slots)
         tables.campaigns.update(decision.campaigns)
         tables.bookings.update(decision.bookings)

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import (
     OPEN,
+    BillingDetails,
     Booking,
     BookingLine,
     BookingStatus,
@@ -86,6 +87,10 @@ class MemorySponsorship(MemoryStore):
     async def sponsor(self, tenant_id: str) -> Sponsor | None:
         await self._memory.before()
         return self._memory.sponsors.get(tenant_id)
+
+    async def billing_details(self, tenant_id: str) -> BillingDetails | None:
+        await self._memory.before()
+        return self._memory.billing_details.get(tenant_id)
 
     async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]:
         await self._memory.before()

@@ -13,7 +13,7 @@ import trio
 
 from actors.accounts.messages import Deletion, MailChoices
 from actors.bookings.invoices import Invoice
-from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.bookings.records import BillingDetails, Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind
 from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, Guesses
@@ -109,6 +109,7 @@ class Memory:
     key_uses: dict[str, int] = field(default_factory=dict)
     # By tenant.
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
+    billing_details: dict[str, BillingDetails] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)

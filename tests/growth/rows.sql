@@ -75,6 +75,8 @@ select 'ten_' || n, 'person' || n || '@example.com', now_ms, now_ms from generat
 insert into sponsors (tenant_id, id, name, website, created_ms)
 select 'ten_' || n, 'spo_' || n, 'Brand ' || n, 'https://example.com/' || n, now_ms - (:accounts - n) * 1260000::bigint
 from generate_series(2, :accounts) as n, clock;
+insert into billing_details (tenant_id, legal_name, address, country, tax_id, reference, email)
+select tenant_id, name || ' Ltd', '1 Example Street', 'CH', '', '', '' from sponsors;
 insert into campaigns (id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms, submitted_ms, shown_as)
 select 'cmp_' || n, 'ten_' || owner, 'Campaign ' || n, 'Headline ' || n, 'What it offers', 'See more',
     'https://example.com/' || n, 'LT', status, since_ms, case when status = 'pending' then since_ms end,

@@ -11,6 +11,7 @@ from trio.testing import wait_all_tasks_blocked
 from actors.bookings.actor import BookingLedger
 from actors.bookings.decision import BookingRules, Decision, Snapshot
 from actors.bookings.records import (
+    BillingDetails,
     Booking,
     BookingStatus,
     BookingView,
@@ -87,6 +88,9 @@ class Books:
         self.actions += [audit.action for audit in decision.audits]
         self.alerts += [mail.template for mail in decision.mails if mail.tenant_id is None]
         return decision
+
+    async def billing_details(self, tenant_id: str) -> BillingDetails | None:
+        return self.tables.billing.get(tenant_id)
 
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
         await self.before()

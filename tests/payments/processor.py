@@ -35,6 +35,14 @@ SESSION_FIELDS = {
     "cancel_url",
 }
 
+_INVOICE = "invoice_creation[invoice_data]"
+BUYER_FIELDS = {
+    f"{_INVOICE}[description]": 1_500,
+    **{f"{_INVOICE}[custom_fields][{number}][name]": 40 for number in range(4)},
+    **{f"{_INVOICE}[custom_fields][{number}][value]": 140 for number in range(4)},
+}
+"""What a session may have besides, and the most characters of each."""
+
 Reply = tuple[int, Any]
 
 
@@ -118,7 +126,9 @@ class Processor:
         return error(404, "invalid_request_error", f"Unrecognized request URL ({asked.method}: {asked.path}).")
 
     def _session(self, form: dict[str, str]) -> Reply:
-        assert form.keys() - {"customer_email"} == SESSION_FIELDS, form.keys() ^ SESSION_FIELDS
+        assert form.keys() - {"customer_email"} - BUYER_FIELDS.keys() == SESSION_FIELDS, form.keys() ^ SESSION_FIELDS
+        for name, most in BUYER_FIELDS.items():
+            assert name not in form or 0 < len(form[name]) <= most, name
         if "customer_email" in form and not re.fullmatch(r"[\x21-\x7e]+@[\x21-\x7e]+", form["customer_email"]):
             words = f"Invalid email address: {form['customer_email']}"
             return error(400, "invalid_request_error", words, code="email_invalid", param="customer_email")

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from actors.bookings.payments import Checkout, RefundAttempt
-from actors.bookings.records import Booking
+from actors.bookings.records import BillingDetails, Booking
 from actors.clock import DAY_MS, SECOND_MS
 from tests.api.asgi import Response
 from tests.api.sponsors import ADMIN, API, THIS_WEEK, Person, add_slot, administrator, sponsor
@@ -28,7 +28,9 @@ class Counter:
     then: Callable[[], None] = lambda: None
     """Called when a session was made."""
 
-    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
+    async def checkout(
+        self, booking: Booking, campaign_name: str, email: str | None = None, billing: BillingDetails | None = None
+    ) -> Checkout:
         self.then()
         self.sessions.append(f"cs_live_{len(self.sessions) + 1}")
         return Checkout(f"https://pay.example.com/{self.sessions[-1]}", booking.hold_ms, self.sessions[-1])

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from actors.bookings.payments import Checkout, RefundAttempt
-from actors.bookings.records import Booking, BookingStatus, BookingView, Mode
+from actors.bookings.records import BillingDetails, Booking, BookingStatus, BookingView, Mode
 from actors.clock import MINUTE_MS, SECOND_MS
 from service.api.deadlines import PAGE_SECONDS
 from tests.api.asgi import Response
@@ -379,7 +379,9 @@ class SlowProcessor:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
-    async def checkout(self, made: Booking, campaign_name: str, email: str | None = None) -> Checkout:
+    async def checkout(
+        self, made: Booking, campaign_name: str, email: str | None = None, billing: BillingDetails | None = None
+    ) -> Checkout:
         await trio.sleep(self.seconds)
         return Checkout("https://pay.example.com/session", made.hold_ms)
 

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
-from actors.bookings.records import Booking, BookingStatus, Mode
+from actors.bookings.records import BillingDetails, Booking, BookingStatus, Mode
 from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS
 from service.config.loading import load
 from service.payments.gateway import PaymentSucceeded
@@ -21,7 +21,7 @@ from service.payments.stripe_webhook import EVENTS, event_of
 from service.tokens.links import Links
 from tests.api.world import NOON_MS
 from tests.payments.bank import HOLD_MS, booking
-from tests.payments.processor import SECRET_KEY, Payment, Processor, error, running_processor
+from tests.payments.processor import SECRET_KEY, SESSION_FIELDS, Payment, Processor, error, running_processor
 
 NOON = NOON_MS // SECOND_MS
 LINKS = Links("https://catalog.test", b"a secret of the server, 32 bytes")
@@ -82,6 +82,24 @@ async def test_the_event_of_a_payment_names_the_session_that_was_made(stripe: Pr
     assert opened.session_id is not None
     told = event_of(stripe.pay(opened.session_id))
     assert told == PaymentSucceeded("evt_of_cs_test_1", MADE.id, opened.session_id, "pi_of_cs_test_1", 125_000, "usd")
+
+
+async def test_stripes_own_invoice_names_the_buyer(stripe: Processor) -> None:
+    least = BillingDetails("ten_1", "Example Ltd", "1 Example Street\n8000 Zurich", "CH")
+    most = BillingDetails("ten_1", "L" * 200, "\n".join(["A" * 61] * 8), "CH", "T" * 50, "R" * 100)
+    opened = await payments(stripe).checkout(MADE, "Autumn", None, least)
+    form, data = stripe.asked[-1].form, "invoice_creation[invoice_data]"
+    assert form.keys() - SESSION_FIELDS == {f"{data}[description]"}
+    assert form[f"{data}[description]"] == "Billed to:\nExample Ltd\n1 Example Street\n8000 Zurich\nCH"
+    await payments(stripe).checkout(MADE, "Autumn", None, most)
+    form = stripe.asked[-1].form
+    for number, (name, value) in enumerate((("Tax number", most.tax_id), ("Reference", most.reference))):
+        place = f"{data}[custom_fields][{number}]"
+        assert (form[f"{place}[name]"], form[f"{place}[value]"]) == (name, value)
+    for number in range(5):
+        await payments(stripe).checkout(MADE, "Autumn", None, replace(least, reference=f"PO {number}"))
+    assert len(stripe.sessions) == 7, "Stripe repeats no session with other details, and refuses none"
+    assert await payments(stripe).checkout(MADE, "Autumn", None, least) == opened
 
 
 async def test_the_payers_email_is_filled_in(stripe: Processor) -> None:

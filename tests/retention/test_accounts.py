@@ -205,6 +205,8 @@ async def test_what_was_paid_stays_without_the_words_of_the_campaign(year: Year)
     assert (sponsor.name, sponsor.website) == ("Acme", "")
     invoices = await year.stores.sponsorship.invoices(tenant_id, None, 100)
     assert {(each.buyer_name, each.buyer_website, each.buyer_email) for each in invoices} == {("Acme", "", "")}
+    assert {(each.buyer_legal_name, each.buyer_country) for each in invoices} == {("Acme Ltd", "CH")}
+    assert await year.stores.sponsorship.billing_details(tenant_id) is None
     [view] = await year.stores.sponsorship.campaigns(tenant_id, None, 10)
     assert view.campaign.status is CampaignStatus.PAUSED
     assert set(asdict(view.campaign.content).values()) == {"Deleted", ""}

@@ -14,7 +14,7 @@ import trio
 from actors.accounts.messages import Scheduled
 from actors.accounts.state import AccountRules
 from actors.accounts.sweeper import EraserLimits
-from actors.bookings.records import BookingView, Content, PaymentState, Side, Slot
+from actors.bookings.records import BillingDetails, BookingView, Content, PaymentState, Side, Slot
 from actors.bookings.transitions import CampaignMove
 from actors.catalog.messages import EntryId
 from actors.catalog.messages import Kind as EntryKind
@@ -80,6 +80,7 @@ RULES = RetentionRules(
 )
 """Lives that fit into one period, so that two periods show what stays."""
 
+BILLING = BillingDetails("", "Acme Ltd", "1 Example Street", "CH")
 GROWING = frozenset(
     {"bookings", "booking_keys", "slot_weeks", "delivery_days", "event_filtered", "event_site_counts", "invoices"}
 )
@@ -181,6 +182,7 @@ class Year:
         await self._register(CAREFUL, await self.sign_in(CAREFUL))
         tenant_id = self._tenants[PEOPLE[0]]
         await ledger.save_profile(tenant_id, "Acme", "https://example.com", OPERATOR)
+        await ledger.save_billing_details(replace(BILLING, tenant_id=tenant_id, email=PEOPLE[0]), OPERATOR)
         made: Any = await ledger.create_campaign(tenant_id, "Autumn", CONTENT, OPERATOR)
         self._campaign = made.campaign.id
         await self._listen(PEOPLE[0])
@@ -326,6 +328,8 @@ class Year:
         await self._register(email, await self.sign_in(email))
         await self._listen(email)
         await self.node.services.ledger.save_profile(self._tenants[email], "Leaver", "https://example.com", agent)
+        details = replace(BILLING, tenant_id=self._tenants[email], email=email)
+        await self.node.services.ledger.save_billing_details(details, agent)
         await self.node.services.ledger.create_campaign(self._tenants[email], "Idea", CONTENT, agent)
         await self._propose(email)
         self.clock.at_ms += MINUTE_MS

@@ -7,10 +7,10 @@ from typing import Any
 import trio
 
 from actors.bookings import actor as ledger_actor
-from actors.bookings import campaigns, changes, disputes, reservations, settlement, unit_of_work
+from actors.bookings import campaigns, changes, disputes, invoices, reservations, settlement, unit_of_work
 from actors.bookings.actor import BookingLedger
 from actors.bookings.campaigns import save_sponsor_profile, store_new_campaign
-from actors.bookings.invoices import Invoice, InvoiceKind, documents
+from actors.bookings.invoices import Invoice, InvoiceKind, documents, tax_of
 from actors.bookings.messages import (
     Answer,
     CreateCampaign,
@@ -324,6 +324,25 @@ class NumbersGivenUp(MemoryLedger):
             last = self._memory.invoice_numbers
             last.update({series: number + 1 for series, number in last.items()})
             raise
+
+
+@BUGS.function(invoices, "_taxed")
+def each_document_taxed_alone(invoice: Invoice, kept_cents: int) -> Invoice:
+    """The tax of a credit note is rounded by itself."""
+    return replace(invoice, tax_cents=tax_of(invoice.amount_cents, invoice.tax_rate))
+
+
+@BUGS.part("ledger_store")
+class InvoicesRewritten(MemoryLedger):
+    """A credit note changes the invoice that it credits."""
+
+    def _write(self, before: Snapshot, decision: Decision) -> None:
+        super()._write(before, decision)
+        rows = self._memory.invoices
+        for note in [each for each in rows.values() if each.kind is InvoiceKind.CREDIT_NOTE]:
+            first = rows[note.belongs_to or ""]
+            if any(each.booking_id == note.booking_id for each in decision.invoices):
+                rows[first.number] = replace(first, issued_ms=note.issued_ms)
 
 
 @BUGS.around(unit_of_work, "documents")

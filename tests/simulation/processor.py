@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
-from actors.bookings.records import Booking, PaymentState
+from actors.bookings.records import BillingDetails, Booking, PaymentState
 from actors.clock import SECOND_MS
 from tests.simulation.history import Nothing, Unknown
 from tests.simulation.rules import PAGE_MS
@@ -410,7 +410,9 @@ class LinkedPayments:
         self.processor = node.world.processor
         self._faults = node.world.faults
 
-    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
+    async def checkout(
+        self, booking: Booking, campaign_name: str, email: str | None = None, billing: BillingDetails | None = None
+    ) -> Checkout:
         await self._travel()
         if self._faults.strikes("checkout_unavailable"):
             raise PaymentsUnavailable("simulated: no answer")

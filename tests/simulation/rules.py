@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
+from actors.bookings.invoices import Seller
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
@@ -82,6 +83,7 @@ BOOKINGS = BookingRules(
     mode=Mode.LIVE,
     settle_ms=1_900,
     digest_ms=2_000,
+    seller=Seller("Example Media", tax_name="VAT", tax_rate=8_100),
 )
 SUBMISSIONS = SubmissionRules(public_address, pending=3, mail_every_ms=2_000)
 SWEEPER = SweeperLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)

@@ -34,6 +34,7 @@ FOUND_BY = {
     "closed-dispute-opened-again": 37,
     "loss-refunded-too": 9,
     "older-outcome-counts": 2,
+    "each-document-taxed-alone": 2,
     "failure-taken-for-that-of-a-later-refund": 15,
     "foreign-session-pays": 1,
     "half-a-batch-answered": 11,

@@ -24,6 +24,7 @@ from actors.bookings.messages import (
     RecordPayment,
     Reserve,
     RetireSlot,
+    SaveBillingDetails,
     SaveProfile,
     SettleDispute,
     SettleRefund,
@@ -31,6 +32,7 @@ from actors.bookings.messages import (
 )
 from actors.bookings.records import (
     OPEN,
+    BillingDetails,
     Booking,
     BookingStatus,
     BookingView,
@@ -104,6 +106,7 @@ class Ledger:
     rules: BookingRules = field(default_factory=BookingRules)
     now_ms: int = NOON
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
+    billing: dict[str, BillingDetails] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)
@@ -134,6 +137,7 @@ class Ledger:
             if each.belongs_to is not None:
                 self.credited += each.amount_cents if each.kind == "credit_note" else -each.amount_cents
         self.sponsors |= decision.sponsors
+        self.billing |= decision.billing
         self.campaigns |= decision.campaigns
         self.slots |= decision.slots
         self.bookings |= decision.bookings
@@ -156,7 +160,13 @@ class Ledger:
         assert len({each.id for each in self.webhook_events}) == len(self.webhook_events)
         assert len({record.id for record in self.audits}) == len(self.audits)
         sponsors = {sponsor.id for sponsor in self.sponsors.values()}
-        there = {"sponsor": sponsors, "campaign": self.campaigns, "slot": self.slots, "booking": self.bookings}
+        there = {
+            "sponsor": sponsors,
+            "account": self.billing,
+            "campaign": self.campaigns,
+            "slot": self.slots,
+            "booking": self.bookings,
+        }
         well_kept(decision.audits, self.now_ms, there)
         well_said(decision.answers)
         return decision.answers
@@ -195,6 +205,7 @@ class Ledger:
         return Snapshot(
             suspended=frozenset(self.suspended),
             sponsors={each: self.sponsors[each] for each in tenants if each in self.sponsors},
+            billing={each: self.billing[each] for each in tenants if each in self.billing},
             campaigns=campaigns,
             slots={each: self.slots[each] for each in slot_ids if each in self.slots},
             bookings=bookings,
@@ -259,6 +270,10 @@ class Ledger:
         self, owner: str = ANN, name: str = "A brand", website: str = "https://example.com"
     ) -> SaveProfile:
         return SaveProfile(Sponsor(owner, f"spo_{owner}", name, website, self.now_ms), self.origin())
+
+    def save_billing(self, owner: str = ANN, **fields: str) -> SaveBillingDetails:
+        details = BillingDetails(owner, "Example Ltd", "1 Example Street\n10000 Example", "CH")
+        return SaveBillingDetails(replace(details, **fields), self.origin())
 
     def create_campaign(self, campaign_id: str, owner: str = ANN) -> CreateCampaign:
         return CreateCampaign(self.campaign(campaign_id, owner), self.origin())

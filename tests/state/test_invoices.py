@@ -2,10 +2,11 @@
 
 import json
 from dataclasses import replace
+from operator import attrgetter
 
 import pytest
 
-from actors.bookings.invoices import Invoice, InvoiceKind, Seller, issuable, needed, numbered
+from actors.bookings.invoices import FROZEN, Invoice, InvoiceKind, Seller, issuable, needed, numbered
 from actors.bookings.records import Mode, PaymentState
 from actors.bookings.state import BookingRules
 from tests.state.ledger import ANN, DAY, MINUTE, MONDAY, NOON, PAIR, PRICE, REST, SLOT, Ledger, furnished
@@ -133,6 +134,28 @@ def test_a_booking_of_the_demo_has_no_invoice(ledger: Ledger) -> None:
     ledger.act(ledger.pay("b1"))
     assert ledger.status("b1") == "paid"
     assert written(ledger) == []
+
+
+def test_an_invoice_names_the_details_of_its_moment_and_its_credit_notes_name_them_too(ledger: Ledger) -> None:
+    ledger.act(ledger.save_billing(tax_id="CHE-1", reference="PO 7", email="books@example.com"))
+    assert ledger.told()[-1] == (
+        "account.billing_details_saved",
+        {"changed": "legal name, address, country, tax id, reference, email"},
+    )
+    ledger.act(ledger.save_billing(tax_id="CHE-1", reference="PO 7", email="books@example.com"))
+    assert len(ledger.told()) == len(ledger.audits), "saving them unchanged has no effect"
+    ledger.act(ledger.pay("b1"))
+    [invoice] = numbered(ledger.last.invoices, {"test invoice": 1}, [], {ANN: "ann@example.com"})
+    named = ("Example Ltd", "1 Example Street\n10000 Example", "CH", "CHE-1", "PO 7", "books@example.com")
+    assert attrgetter(*FROZEN[:6])(invoice) == named
+    ledger.rules = BookingRules(seller=replace(SELLER, tax_name="VAT", tax_rate=20_000))
+    ledger.act(ledger.save_billing(legal_name="Another Ltd"))
+    assert ledger.told()[-1][1]["changed"] == "legal name, tax id, reference, email"
+    ledger.act(ledger.refund("b1"), ledger.settle("b1"))
+    [note] = numbered(ledger.last.invoices, {"test credit_note": 1}, [invoice], {ANN: "ann@example.com"})
+    assert attrgetter(*FROZEN)(note) == (*named, "", 0)
+    ledger.act(ledger.reserve("b2", week=1), ledger.checkout("b2"), ledger.pay("b2", event="evt_2", payment="p2"))
+    assert [(each.buyer_legal_name, each.tax_rate) for each in ledger.last.invoices] == [("Another Ltd", 20_000)]
 
 
 # Numbers.

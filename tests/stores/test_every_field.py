@@ -12,7 +12,7 @@ from actors.accounts.messages import Deletion, MailChoices
 from actors.accounts.state import Decision as AccountDecision
 from actors.accounts.state import LockSet as AccountLocks
 from actors.accounts.store import SECRET
-from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.bookings.records import BillingDetails, Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.bookings.state import Decision as LedgerDecision
 from actors.bookings.state import LockSet as LedgerLocks
 from actors.catalog.submissions import Submission, SubmissionStatus
@@ -240,11 +240,12 @@ async def test_the_ledger_loses_no_field(stores: Stores) -> None:
     campaign = filled(Campaign, tenant_id=tenant.id)
     booking = filled(Booking, tenant_id=tenant.id, campaign_id=campaign.id, slot_id=slot.id)
     record = filled(IdempotencyRecord, tenant_id=tenant.id, booking_id=booking.id)
-    report = filled(PaymentReport)
+    report, details = filled(PaymentReport), filled(BillingDetails, tenant_id=tenant.id)
     place = (record.tenant_id, record.operation, record.key)
     for again in (False, True):
         decision = LedgerDecision(
             sponsors={tenant.id: sponsor},
+            billing={tenant.id: details},
             slots={slot.id: slot},
             campaigns={campaign.id: campaign},
             bookings={booking.id: booking},
@@ -262,11 +263,19 @@ async def test_the_ledger_loses_no_field(stores: Stores) -> None:
         await batches.decide(stores.ledger, locks, decision)
         found = await batches.decide(stores.ledger, locks, LedgerDecision())
         assert (found.sponsors, found.slots) == (decision.sponsors, decision.slots)
+        assert found.billing == decision.billing
+        assert await stores.sponsorship.billing_details(tenant.id) == details
         assert (found.campaigns, found.bookings) == (decision.campaigns, decision.bookings)
         assert (found.remembered, found.reports) == ({place: record} if again else {}, decision.reports)
         owner = filled(Account, tenant_id=tenant.id)
-        stored = {tables.SPONSORS: sponsor, tables.CAMPAIGNS: campaign, tables.BOOKINGS: booking}
+        stored = {
+            tables.SPONSORS: sponsor,
+            tables.BILLING_DETAILS: details,
+            tables.CAMPAIGNS: campaign,
+            tables.BOOKINGS: booking,
+        }
         await _exported(stores, owner, {**stored, tables.BOOKING_KEYS: record})
+        details = changed(tables.BILLING_DETAILS, details)
         sponsor, slot = changed(tables.SPONSORS, sponsor), changed(tables.SLOTS, slot, weeks=2)
         campaign, booking = changed(tables.CAMPAIGNS, campaign), changed(tables.BOOKINGS, booking)
         report = changed(tables.PAYMENT_REPORTS, report)

@@ -1,12 +1,14 @@
 """The contract of invoices, over Postgres and in memory: numbers, references, pages, and what an erased account keeps."""
 
-from dataclasses import replace
+from dataclasses import astuple, replace
+from itertools import pairwise
+from operator import attrgetter
 
 import pytest
 
-from actors.bookings.invoices import Invoice, Seller, documents
-from actors.bookings.records import Booking, BookingStatus, Mode
-from actors.bookings.state import Decision
+from actors.bookings.invoices import FROZEN, Invoice, Seller, documents
+from actors.bookings.records import BillingDetails, Booking, BookingStatus, Mode
+from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import Before
 from actors.values import Contended
 from tests.stores.books import NOW, Books, a_world, booking, slot, sponsor, week
@@ -101,6 +103,35 @@ async def test_the_refund_of_a_payment_without_an_invoice_has_no_credit_note(boo
     assert await all_of(books) == []
     await books.keep(change(None, paid(2)))
     assert [invoice.sequence for invoice in await all_of(books)] == [1]
+
+
+async def test_a_document_keeps_the_buyer_and_the_tax_of_its_payment(books: Books) -> None:
+    """The second part is in a transaction of its own: its tax follows from the documents that are stored."""
+    details = BillingDetails(
+        "ten_1", "Example Ltd", "1 Example Street\n«Example»", "CH", "CHE-1", "PO 7", "books@example.com"
+    )
+    await books.keep(Decision(billing={"ten_1": details}))
+    seen = (await books.see(LockSet(booking_ids=("bok_1",)))).billing
+    assert seen == {"ten_1": details}, "a payment reads the details of its owner"
+    taxed = replace(SELLER, tax_name="VAT", tax_rate=8_100)
+    steps = [paid(1), *(paid(1, refunded_cents=cents) for cents in (1_001, 2_002, 5_000))]
+    await books.keep(
+        Decision(bookings={"bok_1": paid(1)}, invoices=documents(None, paid(1), None, taxed, NOW, details))
+    )
+    later = replace(details, legal_name="Another Ltd", tax_id="", email="")
+    await books.keep(Decision(billing={"ten_1": later}))
+    assert await books.stores.sponsorship.billing_details("ten_1") == later
+    for number, (before, after) in enumerate(pairwise(steps), 1):
+        made = documents(before, after, None, replace(taxed, tax_rate=20_000), NOW + number, later)
+        await books.keep(Decision(bookings={"bok_1": after}, invoices=made))
+    found = await books.stores.sponsorship.invoices_of("ten_1", "bok_1", MOST)
+    assert [(each.net_cents, each.tax_cents, each.tax_rate) for each in found] == [
+        (4_625, 375, 8_100),
+        (926, 75, 8_100),
+        (926, 75, 8_100),
+        (2_773, 225, 8_100),
+    ]
+    assert {attrgetter(*FROZEN)(each) for each in found} == {(*astuple(details)[1:], "VAT", 8_100)}
 
 
 async def test_pages_are_newest_first_and_an_accounts_own(books: Books) -> None:

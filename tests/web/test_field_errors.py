@@ -37,6 +37,7 @@ ROOT = Path(__file__).parents[2]
 
 OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/sponsor/profile", "save"): "saveProfile",
+    ("/sponsor/profile", "save-billing"): "saveBillingDetails",
     ("/sponsor/campaigns/new", "create"): "createCampaign",
     ("/sponsor/campaigns/{id}", "save"): "editCampaign",
     ("/sponsor/campaigns/{id}", "save-and-submit"): "editCampaign",

@@ -133,6 +133,18 @@ CASES = (
         {"name": "a\u2028b", "website": "tools dot example"},
         {"name": "Write it on one line.", "website": f"An address has no spaces. {ADDRESS}"},
     ),
+    Case(
+        "/sponsor/profile",
+        "save-billing",
+        {"legalName": "Example\u202eLtd", "address": "x" * 700, "country": "", "taxId": "1" * 51, "email": "nobody"},
+        {
+            "legalName": "This has characters that cannot be seen. Write it again instead of pasting it.",
+            "address": "This has 700 characters. Shorten it by 200.",
+            "country": "Choose a country.",
+            "taxId": "This has 51 characters. Shorten it by 1.",
+            "email": "Write an email address such as you@example.com.",
+        },
+    ),
     Case("/sponsor/campaigns/new", "create", NO_CAMPAIGN, CAMPAIGN_ERRORS),
     Case("/submissions/new", "send-usecases", NO_CASE, CASE_ERRORS),
     Case("/submissions/new", "send-bots", NO_PROPOSED_BOT, PROPOSED_BOT_ERRORS),

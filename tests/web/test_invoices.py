@@ -1,5 +1,6 @@
 """The page of an invoice, and the links to it."""
 
+from service.web.pages.parts.notices import NOTICES
 from tests.api.sponsors import PROFILE
 from tests.api.world import World, open_world
 from tests.web.test_sponsor import booked, browser
@@ -44,6 +45,36 @@ async def test_the_invoice_names_both_parties_and_what_was_sold() -> None:
         assert receipt is not None
         await page.open(receipt.removeprefix(world.services.base_url))
         assert f'href="{path}/invoice"' in page.html
+
+
+async def test_the_details_of_a_company_and_the_tax_are_on_its_invoice() -> None:
+    async with open_world(**SELLER, BILLING__TAX_PERCENT="8.1", BILLING__TAX_NAME="VAT <incl.>") as world:
+        person = browser(world)
+        await person.open("/sponsor/profile")
+        typed = {
+            "legalName": " مثال & <b>Ltd</b> ",
+            "address": "1 Example Street \r\n\r\n 8000 Zurich",
+            "country": "CH",
+        }
+        await person.press("save-billing", **typed, taxId="CHE-123", reference="PO <7>")
+        assert NOTICES["billing_details_saved"] in person.text
+        assert world.memory.billing_details.popitem()[1].address == "1 Example Street\n8000 Zurich"
+        await person.press("save-billing")
+        path, _ = await paid(world)
+        await person.open(f"{path}/invoice")
+        for words in (
+            "<bdi>مثال &amp; &lt;b&gt;Ltd&lt;/b&gt;</bdi>",
+            "1 Example Street\n8000 Zurich",
+            "Switzerland",
+            "Tax number <bdi>CHE-123</bdi>",
+            "PO &lt;7&gt;",
+            f"<bdi>{PROFILE['name']}</bdi>",
+            "VAT &lt;incl.&gt;</bdi> 8.1 %",
+            "USD 111.01",
+            "USD 8.99",
+            "USD 120.00",
+        ):
+            assert words in person.html, words
 
 
 async def test_a_credit_note_has_a_page_of_its_own(world: World) -> None:

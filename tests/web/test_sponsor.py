@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 
 from actors.bookings.payments import Checkout, PaymentsRefused, RefundAttempt
-from actors.bookings.records import Booking
+from actors.bookings.records import BillingDetails, Booking
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.times import WEEK_MS
@@ -113,7 +113,9 @@ async def test_a_pause_takes_the_ad_from_the_readers_until_it_is_resumed(world: 
 class Elsewhere:
     """A processor with pages of its own."""
 
-    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
+    async def checkout(
+        self, booking: Booking, campaign_name: str, email: str | None = None, billing: BillingDetails | None = None
+    ) -> Checkout:
         return Checkout(f"https://pay.example.com/{booking.id}?a=1&b=2", booking.hold_ms)
 
     async def invoice_url(self, booking: Booking) -> str | None:

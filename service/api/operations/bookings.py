@@ -95,8 +95,10 @@ async def open_checkout(services: Services, call: Call, booking_id: str) -> Answ
     view = await services.ledger.open_checkout(call.caller.owner, booking_id, call.caller.agent)
     if isinstance(view, Refused):
         return view
+    billing = await services.sponsorship.billing_details(call.caller.owner)
+    email = (billing and billing.email) or call.caller.email
     try:
-        checkout = await services.payments.checkout(view.booking, view.campaign_name, call.caller.email)
+        checkout = await services.payments.checkout(view.booking, view.campaign_name, email, billing)
     except PaymentsUnavailable as error:
         log.warning("no checkout for %s: %s", booking_id, error)
         return unavailable("Payment is unavailable right now. Try again in a moment.")

@@ -3,6 +3,7 @@
 from functools import partial
 
 from actors.bookings.campaigns import unknown_campaign
+from actors.bookings.records import BillingDetails as BillingDetailsRecord
 from actors.bookings.records import CampaignView
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
@@ -13,7 +14,16 @@ from service.api.operation import Call, Handler, Operation, account_operation
 from service.api.operations.responses import list_page, newest_first, with_id
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignBody, CampaignEdit, CampaignPage
 from service.schemas.lists import SponsorshipQuery
-from service.schemas.sponsors import Identity, Profile, ProfileBody, ProfileSaved
+from service.schemas.sponsors import (
+    BillingDetails,
+    BillingDetailsAnswer,
+    BillingDetailsBody,
+    BillingDetailsSaved,
+    Identity,
+    Profile,
+    ProfileBody,
+    ProfileSaved,
+)
 
 
 async def read_identity(services: Services, call: Call) -> Answer | Refused:
@@ -35,6 +45,26 @@ async def save_profile(services: Services, call: Call) -> Answer | Refused:
     body: ProfileBody = call.body
     sponsor = await services.ledger.save_profile(call.caller.owner, agent=call.caller.agent, **body.model_dump())
     return Answer.of(ProfileSaved(profile=Profile.of(sponsor)))
+
+
+async def read_billing_details(services: Services, call: Call) -> Answer | Refused:
+    found = await services.sponsorship.billing_details(call.caller.owner)
+    return Answer.of(BillingDetailsAnswer(billingDetails=None if found is None else BillingDetails.of(found)))
+
+
+async def save_billing_details(services: Services, call: Call) -> Answer | Refused:
+    body: BillingDetailsBody = call.body
+    details = BillingDetailsRecord(
+        call.caller.owner,
+        body.legalName,
+        body.address,
+        body.country,
+        body.taxId or "",
+        body.reference or "",
+        body.email or "",
+    )
+    saved = await services.ledger.save_billing_details(details, call.caller.agent)
+    return Answer.of(BillingDetailsSaved(billingDetails=BillingDetails.of(saved)))
 
 
 async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
@@ -139,6 +169,38 @@ ROWS = (
         body=ProfileBody,
         example={"name": "Example Tools", "website": "https://tools.example.com/"},
         scopes=(Scope.SPONSOR_WRITE,),
+    ),
+    _sponsors(
+        name="getBillingDetails",
+        method="GET",
+        path="/api/v1/sponsors/billing-details",
+        summary="Get the billing details",
+        description="Returns what the account's next invoices name as their buyer; null until it is saved. Invoices name the "
+        "brand without it.",
+        handler=read_billing_details,
+        result=BillingDetailsAnswer,
+        scopes=(Scope.SPONSOR_READ,),
+    ),
+    _sponsors(
+        name="saveBillingDetails",
+        repeatable=True,
+        method="PUT",
+        path="/api/v1/sponsors/billing-details",
+        summary="Save the billing details",
+        description="Replaces what the account's next invoices name as their buyer. An invoice that exists keeps the details "
+        "that it was made with, and so do its credit notes.",
+        handler=save_billing_details,
+        result=BillingDetailsSaved,
+        body=BillingDetailsBody,
+        example={
+            "legalName": "Example Tools Ltd",
+            "address": "1 Example Street\n8000 Zurich",
+            "country": "CH",
+            "taxId": "CHE-123.456.789 VAT",
+            "reference": "PO 4711",
+            "email": "invoices@tools.example.com",
+        },
+        scopes=(Scope.BILLING_WRITE,),
     ),
     _campaigns(
         name="listCampaigns",

@@ -12,7 +12,7 @@ from actors.values import AuditRecord, OutboxMessage
 from actors.webhooks.messages import Delivery
 from tests.doubles.tables import Memory
 
-LEDGER = ("bookings", "campaigns", "slots", "sponsors", "slot_weeks", "booking_keys")
+LEDGER = ("bookings", "campaigns", "slots", "sponsors", "slot_weeks", "booking_keys", "invoices")
 KEEPER = ("keys", "administrators")
 
 Row = Any

@@ -1,6 +1,8 @@
 """Money at the end: the processor's books and the ledger agree, and nothing is left undone."""
 
 from collections.abc import Iterator
+from fractions import Fraction
+from math import floor
 
 from actors.bookings.invoices import InvoiceKind
 from actors.bookings.records import Booking, BookingStatus
@@ -111,6 +113,27 @@ def every_movement_of_money_has_its_document(case: Case) -> Iterator[str]:
         back = 0 if payment is None else payment.back_cents
         if credited != back:
             yield f"{booking.id} has credit notes of {credited}, and {back} went back: {payment}"
+
+
+def documents_are_split_as_what_is_kept(case: Case) -> Iterator[str]:
+    """The tax of a booking's documents is that of what they leave, rounded once, whatever went back in which parts."""
+    kept: dict[str, list[int]] = {}
+    for each in case.memory.invoices.values():
+        sign = 1 if each.kind is InvoiceKind.INVOICE else -1
+        sums = kept.setdefault(each.booking_id, [0, 0])
+        sums[:] = sums[0] + sign * each.amount_cents, sums[1] + sign * each.tax_cents
+        if not 0 <= each.tax_cents <= each.amount_cents:
+            yield f"{each} has more tax than money, or less than none"
+    rate = Fraction(BOOKINGS.seller.tax_rate, 100_000)
+    for booking_id, (cents, tax) in kept.items():
+        if tax != floor(cents * rate / (1 + rate) + Fraction(1, 2)):
+            yield f"the documents of {booking_id} leave {cents}, of which {tax} are tax"
+
+
+def no_document_ever_changes(case: Case) -> Iterator[str]:
+    for (table, number), versions in case.world.log.versions.items():
+        if table == "invoices" and len({row for _, row in versions}) > 1:
+            yield f"{number} was issued once and is different now: {versions}"
 
 
 def numbers_of_invoices_have_no_gaps(case: Case) -> Iterator[str]:

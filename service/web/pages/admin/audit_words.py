@@ -11,6 +11,7 @@ from service.web.pages.parts.badges import CAMPAIGNS, ISSUES, LISTED, SUBMISSION
 
 DONE: Mapping[str, str] = {
     "account.deleted": "Deleted the account",
+    "account.billing_details_saved": "Saved the details for invoices",
     "account.deletion_confirmed": "Confirmed the deletion of the account",
     "account.deletion_undone": "Kept the account after all",
     "account.mails_chosen": "Chose which mails to get",

@@ -21,6 +21,7 @@ NOTICES: Mapping[str, str] = {
     "passkey_removed": "The passkey is removed.",
     "claimed": "The key is claimed. It belongs to your account now.",
     "profile_saved": "Your profile is saved.",
+    "billing_details_saved": "Your details for invoices are saved. Your next invoices have them.",
     "campaign_created": "Your ad is created and waits for review. You can book a week for it now.",
     "campaign_saved": "Your ad is saved.",
     "edit_saved": "Your edit is saved and waits for review. Until it is approved, the approved words are shown.",

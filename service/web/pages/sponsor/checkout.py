@@ -5,6 +5,7 @@ from typing import Any
 
 from actors.clock import DAY_MS
 from service.api.messages import NO_STORE
+from service.schemas.countries import COUNTRIES
 from service.web.pages.parts.booking_words import HELD, first_day, length
 from service.web.pages.parts.page import Audience, Page, PageRequest, Show, Template, nothing_here
 from service.web.pages.parts.paging import paged
@@ -84,6 +85,7 @@ async def invoice(request: PageRequest) -> Template:
     values = {
         "booking_id": request.path_values["id"],
         "invoice": shown,
+        "country": None if shown is None else COUNTRIES.get(shown["buyer"].get("country")),
         "others": [each for each in documents if each is not shown],
         "processor_url": read.get("processorInvoiceUrl"),
     }

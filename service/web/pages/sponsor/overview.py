@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from actors.clock import DAY_MS
 from actors.times import day_of
+from service.schemas.countries import COUNTRIES
 from service.web.pages.parts import words
 from service.web.pages.parts.booking_words import HELD, days_left, first_day, period
-from service.web.pages.parts.forms import Field, Form, address_of, line_of
+from service.web.pages.parts.forms import Field, Form, address_of, line_of, text_of
 from service.web.pages.parts.messages import ADDRESS
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
@@ -23,6 +25,17 @@ MAX_LISTED = 12
 """Bookings in the table; all are under Bookings."""
 
 BRAND = {"name": Field("Brand", "Write the name of your brand."), "website": Field("Website", ADDRESS)}
+
+NOT_NEEDED = ("taxId", "reference", "email")
+BILLING = {
+    "legalName": Field("Legal name", "Write the legal name of the company or person."),
+    "address": Field("Address", "Write the postal address."),
+    "country": Field("Country", "Choose a country.", right="Choose a country."),
+    "taxId": Field("Tax number"),
+    "reference": Field("Reference"),
+    "email": Field("Email on invoices"),
+}
+COUNTRIES_BY_NAME = [("", "Choose a country"), *sorted(COUNTRIES.items(), key=itemgetter(1))]
 
 Json = Mapping[str, Any]
 
@@ -134,7 +147,8 @@ def since_of(read: Json) -> str:
 
 async def profile(request: PageRequest) -> Template:
     me = (await request.ask("getSponsor")).or_raise()
-    return Template("sponsor_profile.html", {"me": me})
+    billing = (await request.ask("getBillingDetails")).or_raise()["billingDetails"]
+    return Template("sponsor_profile.html", {"me": me, "billing": billing, "countries": COUNTRIES_BY_NAME})
 
 
 async def save_profile(request: PageRequest) -> SeeOther | FormError:
@@ -143,7 +157,18 @@ async def save_profile(request: PageRequest) -> SeeOther | FormError:
     return result.see_other("/sponsor", "profile_saved")
 
 
+async def save_billing(request: PageRequest) -> SeeOther | FormError:
+    lines = (line.strip() for line in (text_of(request.form, "address") or "").split("\n"))
+    typed = {name: line_of(request.form, name) for name in BILLING if name != "address"}
+    body = {name: text for name, text in typed.items() if text or name not in NOT_NEEDED}
+    result = await request.ask("saveBillingDetails", body={**body, "address": "\n".join(filter(None, lines))})
+    return result.see_other("/sponsor/profile", "billing_details_saved")
+
+
+FORMS = {"save": Form(BRAND), "save-billing": Form(BILLING)}
 PAGES = (
     Page("/sponsor", overview, who=Audience.ACCOUNT),
-    Page("/sponsor/profile", profile, {"save": save_profile}, Audience.ACCOUNT, forms={"save": Form(BRAND)}),
+    Page(
+        "/sponsor/profile", profile, {"save": save_profile, "save-billing": save_billing}, Audience.ACCOUNT, forms=FORMS
+    ),
 )
