@@ -23,6 +23,12 @@ NO_SELLER = (
 )
 
 
+NO_TERMS = (
+    'billing.mode is "live", and {} empty: sponsors could not read what they agree to, or whom to ask; set site.terms_url, '
+    "site.privacy_url and site.contact"
+)
+
+
 class ModeIdentity(Protocol):
     """Stores the billing mode of a database."""
 
@@ -84,6 +90,12 @@ def lacks_seller(config: Config) -> bool:
     return config.billing.mode == "live" and not config.billing.seller_name
 
 
+def missing_documents(config: Config) -> list[str]:
+    """The settings about terms, privacy and contact that live billing needs and that are empty."""
+    needed = ("terms_url", "privacy_url", "contact") if config.billing.mode == "live" else ()
+    return [f"site.{name}" for name in needed if not getattr(config.site, name)]
+
+
 def refuse_unreadable_mail(config: Config) -> None:
     """Raise `ConfigError` if `mail.smtp_url` names no server."""
     try:
@@ -142,6 +154,8 @@ def problems(config: Config) -> list[str]:
             lines.append(str(error))
     if lacks_seller(config):
         lines.append(NO_SELLER)
+    if missing := missing_documents(config):
+        lines.append(NO_TERMS.format(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'}"))
     if not is_public(server.base_url):
         return lines
     if not config.mail.smtp_url:

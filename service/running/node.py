@@ -137,7 +137,7 @@ async def open_app(
     async with open_node(config, data_dir, opened, url) as node:
         _freeze_garbage_collector()
         node.metrics.observe_machine(None if config.database.url else data_dir, certificate_expires)
-        described = Described.of(OPERATIONS, node.services.base_url)
+        described = Described.of(OPERATIONS, node.services.base_url, node.services.config.site)
         yield node, build_app(node.services, OPERATIONS, described, node.metrics, tracer=node.tracer)
 
 

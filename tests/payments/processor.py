@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, urlsplit
 SECRET_KEY = "sk_live_stands_in_for_a_key"
 HALF_HOUR, DAY = 1_800, 86_400
 
+OPTIONAL_FIELDS = {"customer_email", "custom_text[submit][message]", "metadata[terms_version]"}
 SESSION_FIELDS = {
     "mode",
     "client_reference_id",
@@ -118,7 +119,7 @@ class Processor:
         return error(404, "invalid_request_error", f"Unrecognized request URL ({asked.method}: {asked.path}).")
 
     def _session(self, form: dict[str, str]) -> Reply:
-        assert form.keys() - {"customer_email"} == SESSION_FIELDS, form.keys() ^ SESSION_FIELDS
+        assert form.keys() - OPTIONAL_FIELDS == SESSION_FIELDS, form.keys() ^ SESSION_FIELDS
         if "customer_email" in form and not re.fullmatch(r"[\x21-\x7e]+@[\x21-\x7e]+", form["customer_email"]):
             words = f"Invalid email address: {form['customer_email']}"
             return error(400, "invalid_request_error", words, code="email_invalid", param="customer_email")
@@ -135,7 +136,7 @@ class Processor:
             "currency": form["line_items[0][price_data][currency]"],
             "expires_at": expires,
             "livemode": True,
-            "metadata": {"booking_id": form["metadata[booking_id]"]},
+            "metadata": {name[9:-1]: text for name, text in form.items() if name.startswith("metadata[")},
             "mode": form["mode"],
             "payment_status": "unpaid",
             "status": "open",

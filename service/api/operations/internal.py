@@ -154,7 +154,12 @@ async def _pay(services: Services, booking: Booking) -> BookingView | Refused:
     """No money moves. All clicks share a payment id, so they are one payment."""
     payment_id = f"test_{booking.id}"
     return await services.ledger.record_payment(
-        payment_id, booking.id, payment_id, booking.amount_cents, booking.currency
+        payment_id,
+        booking.id,
+        payment_id,
+        booking.amount_cents,
+        booking.currency,
+        terms_version=services.config.site.terms or None,
     )
 
 
