@@ -24,7 +24,7 @@ from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.observability.collectors import backup_metrics
-from service.observability.health import Health, Report, readiness_of
+from service.observability.health import Health, ReadinessWatch, Report, readiness_of
 from service.observability.operators_app import serve_operators
 from service.observability.tracing import Tracer
 from service.running.assembly import Assembly, Ports, assemble
@@ -148,9 +148,10 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     ports = await system_ports(config, data_dir, opened, url)
     async with _open_tracer(config, ports) as tracer:
         node = assemble(config, opened, replace(ports, tracer=tracer), limits)
-        async with running(node.members, drain_seconds=limits.drain_seconds):
+        members = [*node.members, ReadinessWatch(node.services.health)]
+        async with running(members, drain_seconds=limits.drain_seconds):
             log.info("node %s is up", node.services.nodes.node.id)
-            log.debug("its members: %r", node.members)
+            log.debug("its members: %r", members)
             yield node
 
 

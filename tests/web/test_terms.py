@@ -111,6 +111,15 @@ async def test_a_sign_in_keeps_when_which_terms_were_accepted() -> None:
         assert (accepted.version, accepted.accepted_ms) == ("2", old.now_ms)
 
 
+async def test_a_link_of_an_operator_is_not_used_up_by_terms_that_have_changed() -> None:
+    async with open_world(**NEWER) as world:
+        fields = {"do": "use", "token": await world.services.sessions.issue_link(ANN, world.agent)}
+        refused = await Visitor(world).send("/sign-in/link", terms="1", **fields)
+        assert (refused.status, CHANGED in Seen.of(refused).text) == (400, True)
+        assert (await Visitor(world).send("/sign-in/link", terms="2", **fields)).status == 303
+        assert [each.version for each in world.memory.accepted_terms.values()] == ["2"]
+
+
 async def test_a_claim_by_a_program_accepts_the_terms_that_its_mail_names() -> None:
     async with open_world(**SITE) as world:
         minted = (await world.client.post("/api/v1/auth/agent")).json
@@ -143,6 +152,8 @@ async def test_terms_that_change_before_paying_are_told_at_the_form_and_nothing_
         assert (again.status, CHANGED in Seen.of(again).text) == (400, True)
         [booking] = old.memory.bookings.values()
         assert (booking.status, booking.terms_version) == ("checkout", None)
+        sent = await Visitor(new, token).send(f"/sponsor/bookings/{booking.id}", do="checkout", **pays.fields)
+        assert (sent.status, CHANGED in Seen.of(sent).text) == (400, True)
         assert (await Visitor(new, token).send(page, do="pay", terms="2")).status == 200
         [booking] = old.memory.bookings.values()
         assert (booking.status, booking.terms_version, booking.terms_accepted_ms) == ("paid", "2", old.now_ms)
