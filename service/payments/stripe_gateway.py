@@ -54,7 +54,7 @@ _SECRET = re.compile(r"(?:sk|rk|pk|whsec)_\w+")
 
 
 class StripePayments:
-    """Payments by Stripe. Any node may repeat a call, because its parameters depend only on the booking.
+    """Payments by Stripe. Any node may repeat a call, because its parameters depend only on the booking and the terms.
 
     `hold_ms` is the duration of a hold. `terms` are the address and the version of the terms that the checkout shows. `url`
     is another address of the processor, for tests.
