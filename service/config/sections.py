@@ -139,6 +139,11 @@ class SiteSection(Section):
         return self
 
     @property
+    def title(self) -> str:
+        """The name of the site on its pages."""
+        return self.name or "Catalog"
+
+    @property
     def terms(self) -> str:
         """The version of the terms: the one that is configured, or a short hash of their address; empty without terms."""
         if not self.terms_url:

@@ -42,6 +42,9 @@ async def test_pages_and_mails_name_the_site_and_link_its_documents() -> None:
             footer = (await Visitor(world).get(path)).body.decode().partition("<footer")[2]
             assert all(f'href="{url}"' in footer for url in (TERMS, PRIVACY, IMPRINT, CONTACT)), path
             assert "Example Media" in footer
+        for path in ("/", "/usecases", "/usecases/case-04", "/bots/bot-00"):
+            [data] = [each.text for each in (await Visitor(world).look(path)).all("script") if each.get("type")]
+            assert '"name":"Example Media"' in data, path
         text = await mailed(world)
         assert f"By using the code you accept the terms of this service: {TERMS}" in text
         assert text.endswith(f"Terms: {TERMS} Privacy: {PRIVACY} Contact: hello@example.com Imprint: {IMPRINT}")
