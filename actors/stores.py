@@ -9,6 +9,7 @@ from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.catalog.store import CatalogStore
 from actors.catalog.submission_store import SubmissionStore
 from actors.devices.store import DeviceStore
+from actors.events.secrets import SecretStore
 from actors.events.servers import AskServers
 from actors.events.sites import SiteStore
 from actors.events.store import EventStore, Sections
@@ -67,6 +68,7 @@ class Stores:
     ledger: LedgerStore
     events: EventStore
     sites: SiteStore
+    visitor_secrets: SecretStore
     nodes: NodeStore
     accounts: AccountStore
     retention: RetentionStore

@@ -1,9 +1,10 @@
 """Values shared by actors, stores and the service: errors of a call, refusals, and the basic domain types."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeVar
+from operator import add
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -241,6 +242,31 @@ class Account:
     created_ms: int
     suspended_ms: int | None = None
     suspension_reason: str | None = None
+
+
+class Filtered(NamedTuple):
+    """Events of a booking that were reported and not counted, by reason: the values of `X-Event-Dropped`."""
+
+    duplicate: int = 0
+    crawler: int = 0
+    prefetch: int = 0
+    capped: int = 0
+    inactive: int = 0
+
+    def plus(self, other: "Filtered") -> "Filtered":
+        """Both together."""
+        return Filtered(*map(add, self, other))
+
+
+NOT_FILTERED = Filtered()
+
+
+def together(parts: Iterable[Filtered]) -> Filtered:
+    """The sums of parts."""
+    found = NOT_FILTERED
+    for part in parts:
+        found = found.plus(part)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

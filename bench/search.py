@@ -22,6 +22,7 @@ from actors.catalog.store import Import
 from bench.generate_catalog import Writer
 from bench.stage import tell, temporary_place, write_catalog
 from service.seed.catalog_file import parse
+from service.snapshots.catalog import give_way
 from service.snapshots.catalog_entries import CatalogList, CatalogSnapshot, SnapshotBuilder
 from service.snapshots.freed_memory import give_back
 from service.snapshots.search_index import SearchIndex
@@ -168,17 +169,18 @@ async def loaded(store: PostgresCatalog) -> tuple[CatalogSnapshot, Costs]:
 
 
 def entries_of(listed: CatalogList) -> Sequence[Entry]:
-    return listed.entries(slug for _, slug in listed.positions(0, len(listed)))
+    return list(listed.entries(slug for _, slug in listed.positions(0, len(listed))))
 
 
 async def run(entries: int, count: int, place: Path) -> bool:
     """Measure and print. Returns whether all is within its bounds."""
     async with catalog_of(entries, place) as store:
         snapshot, load = await loaded(store)
-    # As a node does after its start, so that collections do not stall the loop.
+    # As a node does after its start.
     gc.freeze()
     gc.set_threshold(20_000, 50, 100)
-    index, indexing, before = SearchIndex(), Costs(), memory_mib()
+    sys.setswitchinterval(0.001)
+    index, indexing, before = SearchIndex(give_way=give_way), Costs(), memory_mib()
 
     def build() -> None:
         for kind, listed in snapshot.lists.items():
@@ -194,7 +196,7 @@ async def run(entries: int, count: int, place: Path) -> bool:
     known = entries_of(snapshot.lists[Kind.USECASES])
     for entry in random.Random(SEED).sample(known, min(len(known), 40)):
         with measured(changes):
-            index.apply(Kind.USECASES, [entry], ())
+            await trio.to_thread.run_sync(index.apply, Kind.USECASES, [entry], ())
             give_back()
     after, _ = search(index, count)
     sys.stdout.write(

@@ -44,6 +44,9 @@ CLASSIFIERS: Mapping[str, str] = {
 }
 """The names of trove classifiers. Another name is a licence that is not allowed."""
 
+IN_A_FILE: Mapping[str, str] = {"crawler-user-agents": "MIT"}
+"""Packages whose metadata name no licence, with that of the file that they carry."""
+
 _SPDX = get_spdx_licensing()
 
 
@@ -80,6 +83,7 @@ def problems_of(lock: Path, folder: Path) -> list[str]:
                 problems.append(f"{requirement.name}: it is not installed in {folder}")
             continue
         expression = expression_of(metadata)  # type: ignore[arg-type]  # a Message, in fact
+        expression = expression or IN_A_FILE.get(canonicalize_name(requirement.name), "")
         if not is_allowed(expression):
             shown = " ".join(expression.split())[:80] or "none"
             problems.append(f"{requirement.name}: its licence is not in the list of release/licenses.py: {shown}")

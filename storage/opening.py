@@ -38,6 +38,7 @@ from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sites import PostgresSites
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postgres.submissions import PostgresSubmissions
+from storage.postgres.visitor_secrets import PostgresVisitorSecrets
 from storage.postgres.webhooks import PostgresWebhooks
 from storage.schema import MigrationFailed, SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
 
@@ -126,6 +127,7 @@ async def open_storage(
                 devices=PostgresDevices(database),
                 events=distributed or PostgresEvents(database),
                 sites=PostgresSites(database),
+                visitor_secrets=PostgresVisitorSecrets(database),
                 ledger=PostgresLedger(database),
                 nodes=PostgresNodes(database),
                 sessions=PostgresSessions(database),

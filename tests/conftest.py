@@ -58,8 +58,8 @@ def template() -> str:
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage less often. Saves a fifth of a test's time. Imported objects stay in the lists of the collector, because
-    Hypothesis looks there for the owner of each random number generator."""
+    """Collect garbage less often. Saves a fifth of a test's time. Imported objects stay in the lists of the
+    collector, because Hypothesis looks there for the owner of each random number generator."""
     gc.enable()
     gc.set_threshold(20_000, 20, 50)
 

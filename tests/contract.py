@@ -295,11 +295,14 @@ CONTRACT = {
     "getInventory": Row("GET /api/v1/sponsors/inventory", OPTIONAL, query="weekStart", cors=True, hot=True),
     "getCalendar": Row("GET /api/v1/sponsors/calendar", OPTIONAL, query="weekStart weeks"),
     "listPlacements": Row("GET /api/v1/sponsors/placements", OPTIONAL, cors=True, hot=True),
-    "recordEvent": Row("POST /api/v1/sponsors/events", OPTIONAL, EVENT, passed=UNKNOWN, cors=True, hot=True, good=SEEN),
+    "recordEvent": Row(
+        "POST /api/v1/sponsors/events", OPTIONAL, EVENT, query="unit", passed=UNKNOWN, cors=True, hot=True, good=SEEN
+    ),
     "recordEvents": Row(
         "POST /api/v1/sponsors/events/batch",
         OPTIONAL,
         {"events": [EVENT]},
+        query="unit",
         passed="400 invalid_request",
         cors=True,
         hot=True,

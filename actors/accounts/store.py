@@ -93,6 +93,7 @@ EXPORTED = (
     "payment_events",
     "invoices",
     "delivery_days",
+    "event_filtered",
     "webhooks",
     "webhook_deliveries",
     "catalog_submissions",

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from actors.times import DAY_MS, WEEK_MS, day_of
+from actors.values import NOT_FILTERED, Filtered
 
 
 class Side(StrEnum):
@@ -332,6 +333,7 @@ class DayDelivered:
     day: int
     impressions: int
     clicks: int
+    filtered: Filtered = NOT_FILTERED
 
 
 @dataclass(frozen=True, slots=True)

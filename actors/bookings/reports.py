@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from actors.bookings.records import Booking, DayDelivered
 from actors.times import day_of
+from actors.values import NOT_FILTERED, Filtered
 
 EPOCH = date(1970, 1, 1)
 
@@ -36,7 +37,7 @@ class BookingDelivered:
 
 
 def days_of(delivered: BookingDelivered, now_ms: int, within: Days | None = None) -> Iterator[DayDelivered]:
-    """Every day that was bought up to today, and other days with counts."""
+    """Every day that was bought up to today, and other days on which something was counted or filtered."""
     booking = delivered.booking
     run = range(0)
     if booking.paid_ms is not None:
@@ -71,22 +72,29 @@ class Run(NamedTuple):
 
 
 class DayCounted(NamedTuple):
-    """The impressions and clicks of a booking on a day."""
+    """The impressions and clicks of a booking on a day, and what was filtered."""
 
     booking_id: str
     day: int
     impressions: int
     clicks: int
+    filtered: Filtered = NOT_FILTERED
+
+    @property
+    def of_day(self) -> DayDelivered:
+        return DayDelivered(self.day, self.impressions, self.clicks, self.filtered)
 
 
 def counted_runs(
     runs: Iterable[Run], counted: Iterable[DayCounted], within: Days, today: int
 ) -> tuple[list[Run], list[DayDelivered]]:
     """The bookings of a report, each with its days there and its counts on them, and all of them by day. A report has every
-    day that was bought up to today, and other days with counts."""
+    day that was bought up to today, and other days with impressions or clicks."""
     sums: dict[str, list[int]] = {}
     of_days: dict[int, tuple[int, int]] = {}
-    for booking_id, day, impressions, clicks in counted:
+    for booking_id, day, impressions, clicks, _ in counted:
+        if not (impressions or clicks):
+            continue
         one = sums.setdefault(booking_id, [day, day, 0, 0])
         one[1:] = day, one[2] + impressions, one[3] + clicks
         seen, clicked = of_days.get(day, (0, 0))

@@ -86,6 +86,7 @@ def _report_day(unit: UnitOfWork, booking: Booking, day: int) -> None:
         date=str(date(1970, 1, 1) + timedelta(days=day)),
         impressions=impressions,
         clicks=clicks,
+        filtered=unit.filtered(booking.id, day)._asdict(),
     )
 
 
@@ -118,6 +119,7 @@ def _end(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
         assert refunding is not None, "a paid booking can be refunded"
         booking = refunding
     impressions, clicks = unit.delivered(booking.id)
+    filtered = unit.filtered(booking.id)
     notifications.mail_owner(
         unit,
         booking,
@@ -128,6 +130,8 @@ def _end(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
         clicks=clicks,
         refund_cents=cents,
         unshown_weeks=len(unseen),
+        filtered=sum(filtered),
+        **filtered._asdict(),
     )
     return booking
 

@@ -23,7 +23,7 @@ from actors.bookings.records import (
 )
 from actors.shared.groups import Groups
 from actors.times import weeks_from
-from actors.values import Agent, AuditRecord
+from actors.values import Agent, AuditRecord, Filtered, together
 
 
 class UnitOfWork:
@@ -132,6 +132,11 @@ class UnitOfWork:
         """The impressions and clicks of a followed booking on a day (since the epoch)."""
         days = self._snapshot.days.get(booking_id, [])
         return next(((each.impressions, each.clicks) for each in days if each.day == day), (0, 0))
+
+    def filtered(self, booking_id: str, day: int | None = None) -> Filtered:
+        """What was filtered of a followed booking: on a day (since the epoch), or so far."""
+        days = self._snapshot.days.get(booking_id, [])
+        return together(each.filtered for each in days if day in (None, each.day))
 
     def recall(self, tenant_id: str, operation: str, key: str) -> IdempotencyRecord | None:
         return self._remembered.get((tenant_id, operation, key))

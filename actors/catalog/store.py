@@ -31,12 +31,14 @@ def _silent(done: int, total: int) -> None:
 class Revision(NamedTuple):
     """A state of the catalog. `number` grows with each change that commits, and is 0 before the first.
 
-    `newest` is the number of the newest change. Removals up to the number `forgotten` may have been deleted.
+    `newest` is the number of the newest change. Removals up to the number `forgotten` may have been deleted. A restored
+    backup has another `epoch`: its numbers may name other changes than before.
     """
 
     number: int
     newest: int = 0
     forgotten: int = 0
+    epoch: int = 0
 
 
 class Stored(NamedTuple):
@@ -89,6 +91,10 @@ class CatalogStore(Protocol):
 
     async def revision(self) -> int:
         """The revision of the newest committed change; 0 before the first."""
+        ...
+
+    async def state(self) -> tuple[int, int]:
+        """The same revision, and its epoch."""
         ...
 
     async def changes(self, after: int, take: TakeChanges) -> Revision:

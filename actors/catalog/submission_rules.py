@@ -1,7 +1,7 @@
 """The rules of submissions: locked rows and messages in, changes and answers out. Pure; source: ADR 0099."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -25,13 +25,18 @@ from actors.values import AuditRecord, Code, Refused, invalid_field, unknown
 @dataclass(frozen=True, slots=True)
 class SubmissionRules:
     """At most `pending` submissions of an account, or of the accounts of a mailbox that never paid, wait for review.
-    Mails to administrators are at least `mail_every_ms` apart. No settings."""
+    Mails to administrators are at least `mail_every_ms` apart. `check_address` raises `ValueError` for a web address that
+    third parties may not bring into the catalog. No settings."""
 
+    check_address: Callable[[str], object]
     pending: int = 10
     mail_every_ms: int = HOUR_MS
 
 
 unknown_submission = partial(unknown, "submission")
+
+ADDRESSES = ("sourceUrl", "templateUrl")
+"""The fields of entries that are web addresses."""
 
 REASONS = {
     Outdated.TAKEN: "The catalog has an entry with this slug now, so it is no new entry any more.",
@@ -144,7 +149,8 @@ class _Batch:
         if known is not None:
             return self._repeated(known, message)
         current = self._current(new.entry_id)
-        refused = _misplaced(message.edit, new.entry, current) or self._full(new.tenant_id)
+        refused = _misplaced(message.edit, new.entry, current) or self._address(new.entry, current)
+        refused = refused or self._full(new.tenant_id)
         if refused is not None:
             return refused
         new = replace(new, base=current)
@@ -161,6 +167,17 @@ class _Batch:
             return SubmissionSaved(known)
         words = "This Idempotency-Key was already used with a different body. Use a new one."
         return Refused(Code.IDEMPOTENCY_CONFLICT, words)
+
+    def _address(self, entry: str, base: str | None) -> Refused | None:
+        """Why the web address of an entry is refused. An edit may leave the one that an administrator chose."""
+        proposed, before = json.loads(entry), json.loads(base or "{}")
+        for name in ADDRESSES:
+            if name in proposed and proposed[name] != before.get(name):
+                try:
+                    self._rules.check_address(proposed[name])
+                except ValueError as error:
+                    return invalid_field(f"entry.{name}", "value_error", str(error))
+        return None
 
     def _full(self, tenant_id: str) -> Refused | None:
         most = self._rules.pending
@@ -195,6 +212,9 @@ class _Batch:
         outdated = submission.outdated(current)
         if message.accept and outdated is not None:
             return Refused(Code.INVALID_STATE, f"{REASONS[outdated]} Decline it; it can be proposed again.")
+        refused = self._address(submission.entry, submission.base) if message.accept else None
+        if refused is not None:
+            return Refused(Code.INVALID_STATE, f"{refused.message} Decline it; it can be proposed again.")
         status = SubmissionStatus.ACCEPTED if message.accept else SubmissionStatus.DECLINED
         decided = replace(submission, status=status, note=message.note, decided_ms=self._now_ms)
         self.decision.submissions[decided.id] = decided

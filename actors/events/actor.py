@@ -6,7 +6,7 @@ from itertools import chain, repeat
 import trio
 
 from actors.clock import Clock, day_of
-from actors.events.messages import Event, Record
+from actors.events.messages import Event, Record, Unit
 from actors.events.state import NO_SITES, VisitorHasher, rows_of
 from actors.events.store import EventStore
 from actors.kernel.actor import Actor, ActorLimits
@@ -69,10 +69,10 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         """Record today's events, as `record_keyed` does."""
         return await self.record_keyed(self.keyed(events))
 
-    def keyed(self, events: Sequence[Event], site: int | None = None) -> Record:
-        """Events of one website with their keys of today."""
+    def keyed(self, events: Sequence[Event], site: int | None = None, unit: Unit = Unit.DEVICE) -> Record:
+        """Events of one website with their keys of today. Raises `StorageUnavailable` without the secret that they need."""
         day = day_of(self._clock.now_ms())
-        return Record(events, day, self._hasher.keys(day, events), site)
+        return Record(events, day, self._hasher.keys(day, events, unit), site, unit)
 
     async def record_keyed(self, offered: Record) -> Sequence[bool]:
         """Record events. True for each event that is new on its day and now committed, False for duplicates. Raises
@@ -115,10 +115,11 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         return known[1]
 
     def _keys_on(self, day: int, message: Record) -> Sequence[bytes]:
-        """The message's keys on the batch's day, which nearly always is the day that they were made for."""
+        """The message's keys on the batch's day, which nearly always is the day that they were made for. If it is not, and
+        the secret of the new day is not known, the whole batch is unavailable."""
         if message.day == day:
             return message.keys
-        return self._hasher.keys(day, message.events)
+        return self._hasher.keys(day, message.events, message.unit)
 
 
 def _sites_of(messages: Sequence[Record]) -> Iterable[int | None]:

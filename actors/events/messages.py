@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from actors.values import Filtered
+
 
 class Kind(StrEnum):
     """The kinds of events. Each one is deduplicated and counted by itself."""
@@ -13,8 +15,16 @@ class Kind(StrEnum):
     CLICK = "click"
 
 
+class Unit(StrEnum):
+    """What counts as one visitor: a device, which keeps a visitor id, or an address and user agent of a day (ADR 0100)."""
+
+    DEVICE = "device"
+    DAY = "day"
+
+
 class Event(NamedTuple):
-    """One event as reported by a website. `visitor` is the visitor id, a UUID in lower case, which is never stored."""
+    """One event as reported by a website. `visitor`, which is never stored, is the visitor id, a UUID in lower case, or of
+    the unit day what `visitor_of_day` makes."""
 
     booking_id: str
     kind: Kind
@@ -27,18 +37,19 @@ class Event(NamedTuple):
 
 @dataclass(slots=True)
 class Record:
-    """Record these events. `keys` are their hashes on `day`: see `VisitorHasher`. `site` is the number of the website
-    that sent them, None if events are not counted by website."""
+    """Record these events of one unit. `keys` are their hashes on `day`: see `VisitorHasher`. `site` is the number of the
+    website that sent them, None if events are not counted by website."""
 
     events: Sequence[Event]
     day: int
     keys: Sequence[bytes]
     site: int | None = None
+    unit: Unit = Unit.DEVICE
 
     def some(self, positions: Sequence[int]) -> "Record":
         """The events at these positions."""
         events, keys = [self.events[each] for each in positions], [self.keys[each] for each in positions]
-        return Record(events, self.day, keys, self.site)
+        return Record(events, self.day, keys, self.site, self.unit)
 
 
 class Row(NamedTuple):
@@ -49,6 +60,14 @@ class Row(NamedTuple):
     key: bytes
     kind: Kind
     site: int | None = None
+
+
+class FilteredRow(NamedTuple):
+    """What was filtered of a booking on a day (since the epoch, UTC)."""
+
+    booking_id: str
+    day: int
+    filtered: Filtered
 
 
 class Window(NamedTuple):

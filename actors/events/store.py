@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from actors.events.messages import Row, Window
+from actors.events.messages import FilteredRow, Row, Window
 from actors.values import BatchId
 
 
@@ -29,6 +29,15 @@ class EventStore(Protocol):
         One transaction; returns the inserted keys. `rows` are sorted and have different keys. A batch id that is
         already in the journal is not committed again: its inserted keys are returned. A day without a partition gets
         one.
+        """
+        ...
+
+    async def add_filtered(self, batch_id: BatchId, rows: Sequence[FilteredRow]) -> None:
+        """Add to what was filtered of bookings by day, and journal the batch id. One transaction; a batch id that is already
+        in the journal adds nothing. `rows` have different bookings and days.
+
+        Only bookings that were paid have rows, on the days on which they can have counts: those of their weeks and the
+        day after. Everything else is left out, so that events cannot fill the table.
         """
         ...
 

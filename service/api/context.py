@@ -14,6 +14,7 @@ from actors.catalog.submission_actor import SubmissionActor
 from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.router import EventRouter
+from actors.events.secrets import VisitorSecrets
 from actors.events.servers import ServerWatch
 from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
@@ -75,6 +76,7 @@ class Services:
     events: EventRouter
     windows: WindowReader
     sites: SiteBook
+    visitor_secrets: VisitorSecrets
     event_servers: ServerWatch
     nodes: Heartbeat
     cursors: Cursors

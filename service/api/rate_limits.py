@@ -142,6 +142,10 @@ class Budgets:
             self.events(address, 1)
         return allowance
 
+    def exempts(self, address: str) -> bool:
+        """Whether this is the address of a relay."""
+        return address in self._exempt
+
     def caps_events(self, address: str) -> bool:
         """Whether `count_events` limits this address."""
         return self._config.events.per_booking_per_hour > 0 and address not in self._exempt

@@ -85,7 +85,8 @@ _STORED = "Updated: updatedAt moment; Retired: retiredAt moment"
 USECASE = facts(f"{USECASE_FACTS}; {_STORED}", "useCase")
 BOT = facts(f"{BOT_FACTS}; {_STORED}", "bot")
 SITES = table(
-    "WEBSITE*: site; IMPRESSIONS>: impressions; CLICKS>: clicks", "Nothing was counted by website on these days."
+    "WEBSITE*: site; IMPRESSIONS>: impressions; SHARE %>: sharePercent; CLICKS>: clicks",
+    "Nothing was counted by website on these days.",
 )
 
 

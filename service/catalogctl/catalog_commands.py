@@ -118,14 +118,19 @@ SUMS = table("NAME: title; IMPRESSIONS>: impressions; CLICKS>: clicks; CTR>: ctr
 
 
 def _show_report(session: Session, reply: Reply) -> list[str]:
-    """The sums by campaign and by slot."""
+    """The sums by campaign and by slot, and what was filtered."""
     report = reply.document
     lines = [f"{printable(report.get('from'))} to {printable(report.get('to'))}, UTC"]
     for title, name in (("campaigns", "campaign"), ("slots", "slot")):
         entries: list[Entry] = [{**each, "title": each.get(name)} for each in entries_of(reply, title)]
         if entries:
             lines += ["", f"By {name}:", *SUMS.lines(session, [*entries, {**report, "title": "all"}])]
-    return lines if len(lines) > 1 else [*lines, "", "None of your bookings ran on these days."]
+    if len(lines) == 1:
+        return [*lines, "", "None of your bookings ran on these days."]
+    filtered = report.get("filtered")
+    counts = filtered.items() if isinstance(filtered, dict) else ()
+    told = ", ".join(f"{count:,} {printable(reason)}" for reason, count in counts if isinstance(count, int) and count)
+    return [*lines, "", f"Reported, but not counted: {told}"] if told else lines
 
 
 _ENTRIES = (

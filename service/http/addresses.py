@@ -37,6 +37,11 @@ def _without_port(hop: str) -> str:
     return hop.partition(":")[0] if hop.count(":") == 1 else hop
 
 
+def is_address(text: str) -> bool:
+    """Whether this is an IPv4 or IPv6 address, without a port, a prefix or a zone."""
+    return len(text) <= LONGEST_ADDRESS and "%" not in text and _parsed(text) is not None
+
+
 def limited_as(address: str) -> str:
     """The key that a client's limits are counted under: an IPv4 address, or the /64 of an IPv6 address."""
     return _limited_as(address[:LONGEST_ADDRESS])

@@ -3,6 +3,8 @@
 An invalid request gets an error response, and the connection is closed.
 """
 
+from math import inf
+
 import trio
 
 from service.http.asgi import Handlers
@@ -26,13 +28,15 @@ class Connection:
         self._incoming = ReadBuffer(transport)
         self._head_seconds = conditions.limits.head_seconds
         self._idle = True
+        # The end of the wait for the first request if the server stops.
+        self._last_call = trio.current_time() + LAST_CALL_SECONDS
 
     def announce_drain(self) -> None:
         """The next response says it."""
 
     def stop(self) -> None:
         if self._idle:
-            self._transport.expire()
+            self._transport.expire(self._last_call)
 
     async def run(self) -> None:
         try:
@@ -68,15 +72,14 @@ class Connection:
 
     async def _first_bytes(self) -> bytes:
         """The first bytes of a request; empty if the client closed or sent none in time."""
-        last_call = self._conditions.stopping
-        seconds = LAST_CALL_SECONDS if last_call else self._head_seconds
-        self._idle = not last_call
+        due = self._last_call if self._conditions.stopping else trio.current_time() + self._head_seconds
+        self._idle = True
         try:
-            return await self._transport.receive(HEAD_BYTES, trio.current_time() + seconds)
+            return await self._transport.receive(HEAD_BYTES, due)
         except TransportTimeout:
             pass
         finally:
-            self._idle = False
+            self._idle, self._last_call = False, -inf
         # Serve a request that arrived just as the time ran out.
         return self._transport.receive_nowait()
 

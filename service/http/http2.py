@@ -289,7 +289,7 @@ class Connection:
             self._leave()
         elif not self._exchanges:
             self._idle_due = trio.current_time() + self._conditions.limits.head_seconds
-            self._transport.expire_at(self._idle_due)
+            self._transport.expire(self._idle_due)
 
     def _refuse_waiting(self) -> None:
         """Refuse the requests that wait. The client may send them again."""

@@ -142,9 +142,10 @@ class Connection:
         self._context.terminated = self._stopping  # type: ignore[assignment]  # protocols only ask whether it is set
         self._reading = trio.CancelScope()
         self._sending = trio.Lock()
-        self._last_call = conditions.stopping
-        # The end of the wait for a request, by Trio's clock; infinite while requests run.
-        self._idle_due = trio.current_time() + (LAST_CALL_SECONDS if self._last_call else self._head_seconds)
+        # The end of the wait for the first request if the server stops, and that of the wait for any; infinite while
+        # requests run. By Trio's clock.
+        self._last_call = trio.current_time() + LAST_CALL_SECONDS
+        self._idle_due = self._last_call if conditions.stopping else trio.current_time() + self._head_seconds
         self._ended = False  # by Hypercorn, perhaps before it has read all
 
     def announce_drain(self) -> None:
@@ -152,9 +153,9 @@ class Connection:
 
     def stop(self) -> None:
         self._stopping.set()
-        if self._idle_due != inf and not self._last_call:
-            self._idle_due = -inf
-            self._transport.expire()
+        if self._idle_due != inf:
+            self._idle_due = self._last_call
+            self._transport.expire(self._idle_due)
 
     async def run(self) -> None:
         transport = self._transport
@@ -208,8 +209,9 @@ class Connection:
             except (ConnectionLost, TransportTimeout):
                 await self._protocol.handle(Closed())
         elif isinstance(event, Updated):
+            self._last_call = -inf
             self._idle_due = trio.current_time() + self._head_seconds if event.idle else inf
-            self._transport.expire_at(self._idle_due)
+            self._transport.expire(self._idle_due)
         elif isinstance(event, Closed):
             self._ended = True
             self._reading.cancel()

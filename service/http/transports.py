@@ -56,12 +56,8 @@ class Transport(Protocol):
         """
         ...
 
-    def expire(self) -> None:
-        """Let a waiting `receive` raise `TransportTimeout` now."""
-        ...
-
-    def expire_at(self, due: float) -> None:
-        """Let a waiting `receive` raise `TransportTimeout` at `due` instead."""
+    def expire(self, due: float = -inf) -> None:
+        """Let a waiting `receive` raise `TransportTimeout` at `due` instead, by default now."""
         ...
 
     async def finish(self) -> None:
@@ -166,12 +162,10 @@ class SocketTransport:
         if not self._closed:
             trio.lowlevel.notify_closing(self._socket)
 
-    def expire(self) -> None:
-        self.receive_due = -inf
-        self.wake()
-
-    def expire_at(self, due: float) -> None:
+    def expire(self, due: float = -inf) -> None:
         self.receive_due = due
+        if due <= trio.current_time():
+            self.wake()
 
     async def finish(self) -> None:
         try:
@@ -255,11 +249,10 @@ class StreamTransport:
         self.cut()
         raise TransportTimeout
 
-    def expire(self) -> None:
-        self._receiving.cancel()
-
-    def expire_at(self, due: float) -> None:
+    def expire(self, due: float = -inf) -> None:
         self._receiving.deadline = due
+        if due <= trio.current_time():
+            self._receiving.cancel()
 
     async def finish(self) -> None:
         if not self._closed and isinstance(self._stream, trio.abc.HalfCloseableStream):

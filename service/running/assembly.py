@@ -16,8 +16,10 @@ from actors.catalog.submission_actor import SubmissionActor
 from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
+from actors.events.filtered import FilteredCounts
 from actors.events.partitions import PartitionManager
 from actors.events.router import EventRouter
+from actors.events.secrets import VisitorSecrets
 from actors.events.servers import ServerWatch
 from actors.events.sites import SiteBook
 from actors.events.state import VisitorHasher
@@ -87,7 +89,9 @@ class Classes:
     ledger: type[BookingLedger] = BookingLedger
     sweeper: type[HoldAndRefundSweeper] = HoldAndRefundSweeper
     hasher: type[VisitorHasher] = VisitorHasher
+    visitor_secrets: type[VisitorSecrets] = VisitorSecrets
     deduper: type[EventDeduper] = EventDeduper
+    filtered: type[FilteredCounts] = FilteredCounts
     windows: type[WindowReader] = WindowReader
     partitions: type[PartitionManager] = PartitionManager
     catalog: type[Catalog] = Catalog
@@ -136,7 +140,8 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
     senders = (services.mail, services.webhook_sender)
     key_ends = KeyEndNotifier(services.keys, services.mail.wake)
     background = (services.sweeper, services.key_uses, key_ends, services.nodes, partitions, services.eraser)
-    watches: list[Member] = [services.event_servers] if stores.ask_servers is not None else []
+    watches: list[Member] = [services.visitor_secrets]
+    watches += [services.event_servers] if stores.ask_servers is not None else []
     watches += [services.sites] if limits.sites.count else []
     return Assembly(
         services=services,
@@ -147,6 +152,7 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
             invalidator,
             catalog,
             placements,
+            services.events.filtered,
             *actors,
             *senders,
             *background,
@@ -159,7 +165,7 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
 def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> Services:
     base_url = config.server.base_url or origin_of(ports.node.url)
     clock, entropy, secrets, classes = ports.clock, ports.entropy, ports.secrets, ports.classes
-    node, bounds = ports.node.id, limits.actors
+    node, bounds, hasher = ports.node.id, limits.actors, classes.hasher(secrets.visitors)
     nodes, event_servers = Heartbeat(stores.nodes, ports.node, limits.nodes), ServerWatch(stores.ask_servers)
     links = Links(base_url, secrets.links)
     gateway = ports.payments or payment_gateway(config, links, clock)
@@ -206,7 +212,8 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         sweeper=classes.sweeper(stores.sponsorship, ledger, gateway.payments, clock, limits.sweeper),
         accounts=accounts,
         eraser=AccountEraser(accounts),
-        events=_event_router(stores, ports, limits),
+        events=_event_router(stores, ports, limits, hasher),
+        visitor_secrets=classes.visitor_secrets(stores.visitor_secrets, hasher, clock, entropy),
         windows=classes.windows(stores.events, node=node, limits=replace(limits.events, lanes=1)),
         sites=classes.sites(stores.sites, clock, limits.sites),
         event_servers=event_servers,
@@ -264,9 +271,8 @@ def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, lim
     return ports.classes.mail(outbox, transport, ports.clock, writer.write, limits=limits.mail)
 
 
-def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
+def _event_router(stores: Stores, ports: Ports, limits: Limits, hasher: VisitorHasher) -> EventRouter:
     """A deduper for each worker of a distributed database, or one."""
-    hasher = ports.classes.hasher(ports.secrets.visitors)
     count = stores.sections.count if stores.sections else 1
     dedupers = [
         ports.classes.deduper(
@@ -280,7 +286,9 @@ def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
         )
         for section in range(count)
     ]
-    return EventRouter(dedupers, stores.sections)
+    return EventRouter(
+        dedupers, ports.classes.filtered(stores.events, ports.clock, node=ports.node.id), stores.sections
+    )
 
 
 def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:

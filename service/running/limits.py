@@ -36,6 +36,7 @@ from actors.webhooks.state import WebhookRules
 from service.config.bounds import Section
 from service.config.model import Config
 from service.http.limits import ServingLimits
+from service.schemas.urls import public_address
 from service.snapshots.catalog import CatalogLimits
 from service.snapshots.placements import PlacementsLimits
 
@@ -113,7 +114,7 @@ class Limits:
             catalog=filled(CatalogLimits, config.catalog),
             placements=filled(PlacementsLimits, config.bookings),
             webhooks=filled(WebhookRules, config.webhooks),
-            submissions=SubmissionRules(),
+            submissions=SubmissionRules(public_address),
             webhook_sender=sender_limits(config),
         )
 

@@ -4,6 +4,7 @@ import gc
 import logging
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -135,7 +136,7 @@ async def open_app(
 ) -> AsyncIterator[tuple[Assembly, App]]:
     """Run a node, and make the ASGI application over it. For `url` see `open_node`."""
     async with open_node(config, data_dir, opened, url) as node:
-        _freeze_garbage_collector()
+        _favour_the_loop()
         node.metrics.observe_machine(None if config.database.url else data_dir, certificate_expires)
         described = Described.of(OPERATIONS, node.services.base_url, node.services.config.site)
         yield node, build_app(node.services, OPERATIONS, described, node.metrics, tracer=node.tracer)
@@ -186,8 +187,10 @@ async def _mark_stopping(health: Health, stop: trio.Event) -> None:
     health.stopping = True
 
 
-def _freeze_garbage_collector() -> None:
-    """Exempt all objects of the start, which live as long as the process, from collections that would stall the loop."""
+def _favour_the_loop() -> None:
+    """Exempt all objects of the start, which live as long as the process, from collections that would stall the event loop.
+    Other threads keep the interpreter from it for a millisecond at most."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 50, 100)
+    sys.setswitchinterval(0.001)

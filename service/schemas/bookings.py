@@ -23,7 +23,7 @@ from service.schemas.fields import (
     optional,
 )
 from service.schemas.lists import Page
-from service.schemas.reports import SiteCounts
+from service.schemas.reports import FILTERED, FilteredEvents, SiteCounts
 from service.schemas.rows import filled
 from service.schemas.sponsors import BrandName
 from service.schemas.texts import Note
@@ -206,11 +206,13 @@ class DeliveryDay(BaseModel):
     day: Milliseconds = Field(description="00:00 UTC of the day, epoch milliseconds")
     impressions: Count = Field(description="Impressions counted")
     clicks: Count = Field(description="Clicks counted")
+    filtered: FilteredEvents = Field(description=FILTERED)
 
 
 class Delivery(BaseModel):
-    """Delivery of a booking: each day that was bought up to today, and the totals. `ctr` is clicks divided by impressions,
-    and null while there are none."""
+    """Delivery of a booking: each day that was bought up to today, and the totals. Impressions and clicks count once a day
+    for each visitor, which is a client address with a user agent, or a device, as the website chose. `ctr` is clicks divided
+    by impressions, and null while there are none."""
 
     items: list[DeliveryDay] = Field(description="Delivery by day, the first day first")
     impressions: Count = Field(description="Impressions counted")
@@ -218,6 +220,7 @@ class Delivery(BaseModel):
     ctr: Ratio | None = Field(
         description="Clicks divided by impressions, to six decimal places; null without impressions"
     )
+    filtered: FilteredEvents = Field(description=FILTERED)
     sites: list[SiteCounts] | None = optional(
         "The same by website, most impressions first, while the service counts by website"
     )

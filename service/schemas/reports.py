@@ -1,6 +1,7 @@
 """Wire models of delivery reports."""
 
 import re
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Annotated, Any
 
@@ -8,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_m
 
 from actors.events.messages import SiteDelivered
 from actors.times import day_of
+from actors.values import Filtered
 from service.schemas.fields import Count, Milliseconds, Query, Ratio
 from service.schemas.lists import FileFormat
 
@@ -74,6 +76,23 @@ ReportQuery: type[BaseModel] = create_model(
 """Query of the deliveries of an account."""
 
 
+class FilteredEvents(BaseModel):
+    """Events that were reported and not counted, by reason: the values of `X-Event-Dropped`."""
+
+    duplicate: Count = Field(description="The visitor had been counted on the same day")
+    crawler: Count = Field(description="The user agent was that of a crawler")
+    prefetch: Count = Field(description="The browser fetched ahead, and the visitor did not see the placement")
+    capped: Count = Field(description="The client address or its network had added as many as it may in an hour")
+    inactive: Count = Field(description="The placement was not live")
+
+    @classmethod
+    def of(cls, filtered: Iterable[Any]) -> "FilteredEvents":
+        return cls.model_construct(None, **dict(zip(Filtered._fields, filtered, strict=True)))
+
+
+FILTERED = "Events that were reported and not counted, by reason"
+
+
 class Delivered(BaseModel):
     """Impressions, clicks, and clicks divided by impressions, which is null while there are none."""
 
@@ -82,6 +101,7 @@ class Delivered(BaseModel):
     ctr: Ratio | None = Field(
         description="Clicks divided by impressions, to six decimal places; null without impressions"
     )
+    filtered: FilteredEvents = Field(description=FILTERED)
 
 
 class ReportRow(Delivered):
@@ -135,10 +155,23 @@ class SiteCounts(BaseModel):
     site: str = Field(description="Host of the website, or `other` for all that have no place of their own")
     impressions: Count = Field(description="Impressions counted")
     clicks: Count = Field(description="Clicks counted")
+    sharePercent: float = Field(
+        ge=0, le=100, description="Share of the impressions of all websites here, per cent to one decimal place"
+    )
 
     @classmethod
-    def of(cls, delivered: SiteDelivered) -> "SiteCounts":
-        return cls(site=delivered.site, impressions=delivered.impressions, clicks=delivered.clicks)
+    def all_of(cls, sites: Sequence[SiteDelivered]) -> list["SiteCounts"]:
+        """Each website with its share of the whole."""
+        whole = sum(each.impressions for each in sites) or 1
+        return [
+            cls(
+                site=each.site,
+                impressions=each.impressions,
+                clicks=each.clicks,
+                sharePercent=round(100 * each.impressions / whole, 1),
+            )
+            for each in sites
+        ]
 
 
 # `from` is a word of Python, so the class statement cannot define it.

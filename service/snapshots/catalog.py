@@ -4,15 +4,14 @@ Entries are kept as JSON, so serving a page only joins bytes. Searches read an i
 """
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 import trio
 
-from actors.catalog.messages import Change, Entry, Kind
+from actors.catalog.messages import Kind
 from actors.catalog.store import CatalogStore
 from actors.kernel.mailbox import answer_due
 from actors.values import Overloaded
@@ -32,7 +31,10 @@ LOGGED_CHANGES = 100
 
 SEARCH_CHARACTERS = 200
 """Maximum length of `q` (ADR 0097)."""
+FREED = 1_000
+"""Entries of an old snapshot that are freed at once."""
 AT_ONCE_ENTRIES = 2_000
+
 """Entries of a list whose searches take less time than a thread costs: well below a millisecond."""
 AT_FIRST_ENTRIES, SLICE = 10_000, 5_000
 """More new entries than this are indexed by their titles first, and then in slices, so that neither a start nor
@@ -89,7 +91,7 @@ class Catalog(SnapshotFollower):
         super().__init__(self._limits.check_seconds)
         self.snapshot = CatalogSnapshot()
         self._store = store
-        self._index = SearchIndex(synonyms)
+        self._index = SearchIndex(synonyms, self._give_way)
         self._searching = trio.CapacityLimiter(self._limits.searches)
         self._indexing = trio.CapacityLimiter(1)
         # The slugs that are indexed in brief, the newest last.
@@ -168,6 +170,9 @@ class Catalog(SnapshotFollower):
         with trio.fail_at(answer_due.get()):
             return await self._in_thread(work, self._searching)
 
+    def _give_way(self) -> None:
+        give_way()
+
     async def _in_thread(self, work: Callable[[], T], room: trio.CapacityLimiter) -> T:
         return await trio.to_thread.run_sync(work, limiter=room)
 
@@ -192,7 +197,8 @@ class Catalog(SnapshotFollower):
         return self.snapshot.revision
 
     async def _is_current(self) -> bool:
-        return await self._store.revision() == self.revision
+        known = self.snapshot.changes.revision
+        return await self._store.state() == (known.number, known.epoch)
 
     async def _round(self) -> None:
         follows = self.loaded
@@ -210,36 +216,47 @@ class Catalog(SnapshotFollower):
         if not builder.leads_to(revision):
             builder = SnapshotBuilder(CatalogSnapshot())
             revision = await self._store.changes(builder.after, builder.take)
-        if len(self.snapshot.changes) + len(builder.changes) > AT_ONCE_CHANGES:
+        count = builder.count
+        if many := len(self.snapshot.changes) + count > AT_ONCE_CHANGES:
             snapshot = await trio.to_thread.run_sync(builder.finished, revision)
         else:
             snapshot = builder.finished(revision)
-        await self._in_thread(partial(self._index_changes, self.snapshot, snapshot, builder.changes), self._indexing)
-        self.snapshot = snapshot
+        await self._in_thread(partial(self._index_changes, self.snapshot, snapshot, builder.saved), self._indexing)
+        del builder
+        old, self.snapshot = [self.snapshot], snapshot
         self._first_pages = {}
         self._forget()
-        count = len(builder.changes)
         level = logging.INFO if count >= LOGGED_CHANGES else logging.DEBUG
         self._log.log(level, "loaded %d changes of %r in %.1f s", count, self.snapshot, trio.current_time() - started)
+
+        if many:
+            await self._in_thread(partial(self._free, old), self._indexing)
+
+    def _free(self, old: list[CatalogSnapshot]) -> None:
+        """Free a snapshot bit by bit. If requests still have it, they free it all at once."""
+        parts = [part for entries in old.pop().lists.values() for part in entries.parts]
+        while parts:
+            items = list(parts.pop())
+            while items:
+                del items[-FREED:]
+                self._give_way()
 
     def _forget(self) -> None:
         """Forget what was read before the last change of the index, and what is being read."""
         self._remembered = {}
         self._related = {}
 
-    def _index_changes(self, before: CatalogSnapshot, snapshot: CatalogSnapshot, changes: Sequence[Change]) -> None:
-        """Index the `changes` that lead to a snapshot, or all of it."""
+    def _index_changes(
+        self, before: CatalogSnapshot, snapshot: CatalogSnapshot, saved: Mapping[Kind, Sequence[str]]
+    ) -> None:
+        """Index the entries `saved` that lead to a snapshot, and remove those that it lacks."""
         for kind, entries in snapshot.lists.items():
-            removed = entries.gone_since(before.lists[kind])
-            saved = [
-                Entry(change.slug, change.added_ms, change.document)
-                for change in changes
-                if change.id.kind is kind and change.document is not None
-            ]
-            brief = len(saved) > AT_FIRST_ENTRIES
-            self._index.apply(kind, saved, removed, brief=brief)
+            brief = len(saved[kind]) > AT_FIRST_ENTRIES
+            self._index.apply(kind, entries.entries(saved[kind]), entries.gone_since(before.lists[kind]), brief=brief)
             if brief:
-                self._brief[kind] = [entry.slug for entry in sorted(saved, key=attrgetter("added_ms", "slug"))]
+                new = set(saved[kind])
+                newest_first = [slug for _, slug in entries.positions(0, len(entries)) if slug in new]
+                self._brief[kind] = newest_first[::-1]
         give_back()
 
     def _index_slice(self) -> None:
@@ -251,3 +268,12 @@ class Catalog(SnapshotFollower):
         if not slugs:
             del self._brief[kind]
             self._log.info("indexed all %d %s", len(self.snapshot.lists[kind]), kind)
+
+
+def give_way() -> None:
+    """Wait, in a thread of Trio, until the event loop has had a turn."""
+    trio.from_thread.run_sync(_turn)
+
+
+def _turn() -> None:
+    pass

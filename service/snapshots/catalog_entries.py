@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from actors.catalog.documents import category_of
-from actors.catalog.messages import Change, Entry, Kind, version_of
+from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind, version_of
 from actors.catalog.store import Revision
 from service.snapshots.categories import Categories, categories_body
 from service.snapshots.change_log import EMPTY_LOG, ChangeLog
@@ -16,6 +16,9 @@ from service.snapshots.etags import DIGEST_BYTES, digest_of, etag_of
 
 _NEWEST_FIRST = 2**63 - 1
 """Minus a time, this sorts the newest entry first."""
+
+STEP = 2_500
+"""Changes that are applied at once, in some milliseconds of which no other thread gets any."""
 
 
 class Position(NamedTuple):
@@ -163,9 +166,9 @@ class CatalogList:
         key, document, digest = self._keys[place], self._documents[place], self.digest(place)
         return Row(key, slug, document, digest, category_of(document), self._numbers[place], self._updated[place])
 
-    def entries(self, slugs: Iterable[str]) -> Sequence[Entry]:
+    def entries(self, slugs: Iterable[str]) -> Iterator[Entry]:
         """The entries with these slugs, as the search index takes them. Unknown slugs are skipped."""
-        return [self._entry(place) for place in map(self._place, slugs) if place is not None]
+        return (self._entry(place) for place in map(self._place, slugs) if place is not None)
 
     def _entry(self, place: int) -> Entry:
         added_ms, slug = _position_of(self._keys[place])
@@ -173,7 +176,12 @@ class CatalogList:
 
     def gone_since(self, before: "CatalogList") -> Set[str]:
         """The slugs of an earlier list that this one lacks."""
-        return before._keys_of.keys() - self._keys_of.keys()
+        return {slug for slug in before._keys_of if slug not in self._keys_of}
+
+    @property
+    def parts(self) -> Sequence[Iterable[object]]:
+        """What most of the list's memory is in, to free it bit by bit."""
+        return self._documents, self._keys, self._keys_of
 
     def edited(self, gone: Sequence[Row], new: Sequence[Row]) -> "CatalogList":
         """This list without the rows that are gone, and with the new ones."""
@@ -191,8 +199,11 @@ class CatalogList:
             numbers.extend(self._numbers[start:end])
             updated.extend(self._updated[start:end])
 
+        # What is only edited stays in the dict, since one with gaps takes much longer to copy.
+        edited = {row.slug for row in new}
         for row in gone:
-            del keys_of[row.slug]
+            if row.slug not in edited:
+                del keys_of[row.slug]
         edits: list[tuple[int, bytes, Row | None]] = [(bisect_left(self._keys, row.key), b"", None) for row in gone]
         edits += [(bisect_left(self._keys, row.key), row.key, row) for row in new]
         for place, _, made in sorted(edits, key=lambda edit: edit[:2]):
@@ -251,13 +262,18 @@ class CatalogSnapshot:
 
 
 class SnapshotBuilder:
-    """Builds a snapshot from the changes since the previous one, with which it shares all other entries."""
+    """Builds a snapshot from the changes since the previous one, with which it shares all other entries.
+
+    Changes wait as plain tuples, which the cyclic collector does not track: 100,000 objects would make it stall the loop.
+    """
 
     def __init__(self, previous: CatalogSnapshot) -> None:
         self._previous = previous
-        self._rows: dict[Kind, list[Row]] = {kind: [] for kind in Kind}
-        self.changes: list[Change] = []
-        """The changes so far: those with a document saved an entry, the others removed one. Each entry has one."""
+        self._taken: list[tuple[str, str, int, str, int, int, bytes | None]] = []
+        self.saved: dict[Kind, list[str]] = {kind: [] for kind in Kind}
+        """The slugs of the entries that the changes saved."""
+        self.count = 0
+        """The number of changes. Each entry has one."""
 
     @property
     def after(self) -> int:
@@ -266,38 +282,60 @@ class SnapshotBuilder:
 
     def leads_to(self, revision: Revision) -> bool:
         """Whether the changes are all that lead to a revision: not if removals were forgotten that the previous snapshot does
-        not know, or if the store has gone back to an older state."""
+        not know, or if the store was restored."""
         known = self._previous.changes.revision
-        return revision.number >= known.number and (known.newest >= revision.forgotten or known.number < 0)
+        if known.number < 0:
+            return True
+        return revision.epoch == known.epoch and revision.number >= known.number and known.newest >= revision.forgotten
 
     def take(self, changes: Sequence[Change]) -> None:
         """Add the next changes, in the order of their numbers."""
-        self.changes += changes
-        for change in changes:
-            document = change.document
+        self.count += len(changes)
+        for (kind, slug), number, change, at_ms, added_ms, document in changes:
+            self._taken.append((kind.value, slug, number, change.value, at_ms, added_ms, document))
             if document is not None:
-                key, category = _key(change.added_ms, change.slug), category_of(document)
-                digest = version_of(document)
-                row = Row(key, change.slug, document, digest, category, change.number, change.at_ms)
-                self._rows[change.id.kind].append(row)
+                self.saved[kind].append(slug)
 
     def finished(self, revision: Revision) -> CatalogSnapshot:
-        """The snapshot. It takes a few milliseconds with 100,000 entries, and more with many changes."""
-        gone = {kind: self._gone(kind) for kind in Kind}
-        before = self._previous.lists
-        lists = {kind: before[kind].edited(gone[kind], self._rows[kind]) for kind in Kind}
-        log = self._previous.changes
-        removals = (log.removal(change.id) for change in self.changes)
-        replaced = [row.number for rows in gone.values() for row in rows]
-        replaced += [number for number in removals if number is not None]
-        return CatalogSnapshot(
-            log.edited(revision, replaced, self.changes), MappingProxyType(lists), _categories_of(lists)
-        )
+        """The snapshot. It takes a few milliseconds with 100,000 entries, and more with many changes. Other threads wait for
+        a few of them at a time. The changes are used up."""
+        lists, log = dict(self._previous.lists), self._previous.changes
+        while self._taken:
+            changes = [
+                Change(EntryId(Kind(kind), slug), number, ChangeType(change), at_ms, added_ms, document)
+                for kind, slug, number, change, at_ms, added_ms, document in self._taken[:STEP]
+            ]
+            del self._taken[:STEP]
+            gone = {kind: _gone(lists[kind], kind, changes) for kind in Kind}
+            removals = (log.removal(change.id) for change in changes)
+            replaced = [row.number for rows in gone.values() for row in rows]
+            replaced += [number for number in removals if number is not None]
+            log = log.edited(log.revision, replaced, changes)
+            lists = {kind: lists[kind].edited(gone[kind], _new(kind, changes)) for kind in Kind}
+        return CatalogSnapshot(log.edited(revision, (), ()), MappingProxyType(lists), _categories_of(lists))
 
-    def _gone(self, kind: Kind) -> list[Row]:
-        """The rows that changes replace or remove."""
-        rows = (self._previous.lists[kind].row(change.slug) for change in self.changes if change.id.kind is kind)
-        return [row for row in rows if row is not None]
+
+def _gone(listed: CatalogList, kind: Kind, changes: Sequence[Change]) -> list[Row]:
+    """The rows that changes replace or remove."""
+    rows = (listed.row(change.slug) for change in changes if change.id.kind is kind)
+    return [row for row in rows if row is not None]
+
+
+def _new(kind: Kind, changes: Sequence[Change]) -> list[Row]:
+    """The rows that changes add."""
+    return [
+        Row(
+            _key(change.added_ms, change.slug),
+            change.slug,
+            change.document,
+            version_of(change.document),
+            category_of(change.document),
+            change.number,
+            change.at_ms,
+        )
+        for change in changes
+        if change.id.kind is kind and change.document is not None
+    ]
 
 
 def _categories_of(lists: Mapping[Kind, CatalogList]) -> Item:

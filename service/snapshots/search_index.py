@@ -7,8 +7,9 @@ entries, nor on the order in which entries came. Equal ranks go by time of addin
 A search runs on the state after one `apply`. All methods may run in threads, `apply` in one at a time.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from time import monotonic, sleep
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import length_hint
+from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic_core import from_json
@@ -25,9 +26,9 @@ LONGEST_STEM_BYTES = 120
 HEAP_BYTES, LARGE_HEAP_BYTES, LARGE = 15_000_000, 60_000_000, 5_000
 """The buffer of a change: the least that tantivy takes, and more for a change of so many entries."""
 
-STRETCH_SECONDS, REST_SECONDS = 0.003, 0.00005
-"""How long a change indexes before other threads run, and how long it rests for them. tantivy releases the interpreter lock
-for each document, and has it again before a waiting thread wakes up, which then waits anew: a tenth of a second and more."""
+STRETCH_SECONDS = 0.003
+"""How long a change indexes before it gives way to the event loop. tantivy releases the interpreter lock for each document,
+and has it again before a waiting thread wakes up, which then waits anew: a tenth of a second and more."""
 
 WEEK_MS, FIRST_WEEK_MS, WEEKS = 7 * 86_400_000, 1_577_836_800_000, 1_024
 """Within equal ranks, newer weeks are read first: 1,024 weeks from 2020. Earlier and later times count as the first and the
@@ -67,16 +68,16 @@ def texts_of(document: bytes) -> Texts:
 class SearchIndex:
     """The searchable words of both lists. `synonyms` has groups of words or phrases that mean the same."""
 
-    def __init__(self, synonyms: Iterable[Sequence[str]] = ()) -> None:
+    def __init__(self, synonyms: Iterable[Sequence[str]] = (), give_way: Callable[[], object] = lambda: None) -> None:
         self._analyzer = stemmer()
         self._synonyms = synonyms_of(synonyms, self._stem)
-        self._lists = {kind: _List(self._stem) for kind in Kind}
+        self._lists = {kind: _List(self._stem, give_way) for kind in Kind}
 
     def apply(self, kind: Kind, saved: Iterable[Entry], removed: Iterable[str], *, brief: bool = False) -> None:
         """Add or replace the entries `saved` by slug, and remove those with the slugs `removed`. Searches see all of it or
         nothing. Takes milliseconds for a few entries, and about ten seconds for 100,000; a fifth of it if `brief`: the
-        entries are then found by their titles only, until they are saved again. Other threads run meanwhile."""
-        self._lists[kind].apply(list(saved), list(removed), brief)
+        entries are then found by their titles only, until they are saved again. Calls `give_way` every few milliseconds."""
+        self._lists[kind].apply(saved if brief else list(saved), list(removed), brief)
 
     def search(self, kind: Kind, q: str, limit: int, category: str | None = None) -> Found:
         """The slugs of at most `limit` entries that match `q`, best first; of one `category` if it is given, spelled as in
@@ -107,8 +108,8 @@ class SearchIndex:
 class _List:
     """The index of one kind."""
 
-    def __init__(self, stem: Stem) -> None:
-        self._stem = stem
+    def __init__(self, stem: Stem, give_way: Callable[[], object]) -> None:
+        self._stem, self._give_way = stem, give_way
         made = SchemaBuilder()
         for name in (ALL, TITLE, TOPIC):
             made.add_text_field(name, tokenizer_name="whitespace", index_option="position")
@@ -125,31 +126,31 @@ class _List:
         self._index.reload()
         return State(self._schema, self._index.searcher())
 
-    def apply(self, saved: Sequence[Entry], removed: Sequence[str], brief: bool) -> None:
+    def apply(self, saved: Iterable[Entry], removed: Sequence[str], brief: bool) -> None:
         if not saved and not removed:
             return
         # A writer lives for one change, because it keeps threads and buffers.
-        writer = self._index.writer(LARGE_HEAP_BYTES if len(saved) >= LARGE else HEAP_BYTES, 1)
-        reader = Reader(self._stem)
-        if self.state.entries:
-            for slug in giving_way((*removed, *(entry.slug for entry in saved))):
-                writer.delete_documents_by_term("slug", slug)
-        for entry in giving_way(saved):
+        large = brief or length_hint(saved) >= LARGE
+        writer = self._index.writer(LARGE_HEAP_BYTES if large else HEAP_BYTES, 1)
+        reader, replaces = Reader(self._stem), self.state.entries > 0
+        for slug in self._giving_way(removed):
+            writer.delete_documents_by_term("slug", slug)
+        for entry in self._giving_way(saved):
+            if replaces:
+                writer.delete_documents_by_term("slug", entry.slug)
             writer.add_document(_document(reader, entry, brief))
         writer.commit()
         self.state = self._read()
         writer.wait_merging_threads()
         self.state = self._read()
 
-
-def giving_way(items: Iterable[T]) -> Iterator[T]:
-    """The items, with rests in which other threads run."""
-    began = monotonic()
-    for item in items:
-        yield item
-        if monotonic() - began >= STRETCH_SECONDS:
-            sleep(REST_SECONDS)
-            began = monotonic()
+    def _giving_way(self, items: Iterable[T]) -> Iterator[T]:
+        began = monotonic()
+        for item in items:
+            yield item
+            if monotonic() - began >= STRETCH_SECONDS:
+                self._give_way()
+                began = monotonic()
 
 
 def _document(reader: Reader, entry: Entry, brief: bool) -> Document:

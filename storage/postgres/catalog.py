@@ -26,17 +26,20 @@ class PostgresCatalog(Store):
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))
 
+    async def state(self) -> tuple[int, int]:
+        return await self._database.read(_state)
+
     async def changes(self, after: int, take: TakeChanges) -> Revision:
         async def work(connection: Connection) -> Revision:
             await connection.execute(SQL.one_snapshot)
-            number = int(await connection.fetchval(SQL.revision))
+            number, epoch = await _state(connection)
             forgotten = int(await connection.fetchval(SQL.horizon))
             newest = max(after, forgotten)
             cursor = await connection.cursor(SQL.changes, after)
             while rows := await cursor.fetch(LOAD_ROWS):
                 take([_change(row) for row in rows])
                 newest = max(newest, rows[-1]["number"])
-            return Revision(number, newest, forgotten)
+            return Revision(number, newest, forgotten, epoch)
 
         return await self._database.transact(work, seconds=LOAD_SECONDS)
 
@@ -100,6 +103,11 @@ async def write_rounds(connection: Connection, rounds: Sequence[Changes], now_ms
             if removed:
                 await connection.execute(SQL.remove, kind.value, removed)
     await connection.execute(SQL.advance)
+
+
+async def _state(connection: Connection) -> tuple[int, int]:
+    row = await connection.fetchrow(SQL.state)
+    return row["revision"], row["epoch"]
 
 
 def _change(row: Row) -> Change:

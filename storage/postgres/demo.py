@@ -72,7 +72,7 @@ async def _ground(connection: Connection, data: DemoData) -> ExistingRows:
 async def _remove(connection: Connection, planned: DemoPlan, now_ms: int) -> None:
     for statement in (SQL.remove_weeks, SQL.remove_keys, SQL.remove_events, SQL.remove_bookings):
         await connection.execute(statement, planned.bookings)
-    for statement in (SQL.remove_counts, SQL.remove_site_counts):
+    for statement in (SQL.remove_counts, SQL.remove_site_counts, SQL.remove_filtered):
         await connection.execute(statement, sorted(planned.counted))
     await connection.execute(SQL.remove_campaigns, planned.campaigns)
     await connection.execute(SQL.remove_sponsors, planned.sponsors)

@@ -165,6 +165,13 @@ SOURCES: Mapping[str, Source] = {
         OF_TENANT, joined(padded("issued_ms"), "number"), index=index(("issued_ms", "bigint"), ("number", "text"))
     ),
     "delivery_days": Source("true", joined("booking_id", padded("day", 10)), DELIVERED, parents=BOOKINGS, words=1),
+    "event_filtered": Source(
+        "true",
+        joined("parent.at", padded("day", 10)),
+        of_each("event_filtered", "booking_id"),
+        parents=BOOKINGS,
+        words=1,
+    ),
     "webhooks": Source(OF_TENANT),
     "webhook_deliveries": Source("true", joined("webhook_id", padded("seq", 19)), SENT),
     "catalog_submissions": Source(OF_TENANT, AT, index=RECORDED),

@@ -20,19 +20,19 @@ from actors.bookings.records import (
     Campaign,
     CampaignStatus,
     CampaignView,
-    DayDelivered,
     IdempotencyRecord,
     PaymentReport,
     Slot,
     Sponsor,
 )
+from actors.bookings.reports import DayCounted
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
-from actors.values import BatchId, Contended
+from actors.values import NOT_FILTERED, BatchId, Contended, Filtered
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.mail import insert_mails
 from storage.postgres.webhooks import publish
-from storage.rows.columns import new_and_known, record_of, records_of
+from storage.rows.columns import in_slices, new_and_known, record_of, records_of
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
 from storage.rows.tables import (
@@ -48,6 +48,9 @@ from storage.rows.tables import (
 )
 
 SQL, INVOICING = statements("ledger"), statements("invoices")
+
+ALWAYS = 0, 2**31 - 1
+"""The first and the last day of all."""
 
 
 class PostgresLedger(Store):
@@ -114,9 +117,10 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
         for row in await connection.fetch(SQL.delivered, sorted(places.booking_ids)):
             snapshot.delivered[row["booking_id"]] = (row["impressions"], row["clicks"])
     if lock_set.followed_ids:
-        for row in await connection.fetch(SQL.delivered_days, list(lock_set.followed_ids)):
-            counts = DayDelivered(row["day"], row["impressions"], row["clicks"])
-            snapshot.days.setdefault(row["booking_id"], []).append(counts)
+        rows = await connection.fetch(SQL.delivered_days, list(lock_set.followed_ids))
+        filtered = await connection.fetch(SQL.filtered, list(lock_set.followed_ids), *ALWAYS)
+        for each in await days_counted(rows, filtered):
+            snapshot.days.setdefault(each.booking_id, []).append(each.of_day)
     if lock_set.digest:
         snapshot.reviews = await _reviews(connection)
     return snapshot
@@ -229,6 +233,25 @@ def week_columns(weeks: Mapping[Week, str]) -> list[list[Any]]:
 def campaign_view_of(row: Row) -> CampaignView:
     """A campaign with the name of its sponsor."""
     return CampaignView(record_of(Campaign, row), row["sponsor_name"])
+
+
+async def days_counted(counted: Sequence[Row], filtered: Sequence[Row]) -> list[DayCounted]:
+    """The counts of bookings by day with what was filtered, which some days have alone. In order, as both are given."""
+    sums = {(booking_id, day): Filtered(*reasons) for booking_id, day, *reasons in await in_slices(_values, filtered)}
+
+    def made(row: Row) -> DayCounted:
+        booking_id, day, impressions, clicks = row.values()
+        return DayCounted(booking_id, day, impressions, clicks, sums.pop((booking_id, day), NOT_FILTERED))
+
+    days = await in_slices(made, counted)
+    if sums:
+        days += [DayCounted(*place, 0, 0, each) for place, each in sums.items()]
+        days.sort()
+    return days
+
+
+def _values(row: Row) -> tuple[Any, ...]:
+    return tuple(row.values())
 
 
 def booking_view_of(row: Row, delivered: Row | None) -> BookingView:

@@ -40,8 +40,8 @@ from storage.connection.pool import Connection, Row, Store
 from storage.postgres.accounts import tenants_named
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.files import booking_lines
+from storage.postgres.ledger import ALWAYS, booking_view_of, campaign_view_of, days_counted
 from storage.postgres.ledger import SQL as LEDGER
-from storage.postgres.ledger import booking_view_of, campaign_view_of
 from storage.rows.columns import in_slices, record_of
 from storage.rows.statements import Conditions, statements
 
@@ -127,7 +127,7 @@ class PostgresSponsorship(Store):
         return None if row is None else (await self._with_sums([row]))[0]
 
     async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
-        return [DayDelivered(**row) for row in await self._database.fetch(SQL.delivered, booking_id)]
+        return [each.of_day for each in await self.counted([booking_id], Days(*ALWAYS))]
 
     async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
         rows = await self._database.fetch(INVOICES.of_tenant, *(before or NEWEST), limit, tenant_id)
@@ -143,8 +143,8 @@ class PostgresSponsorship(Store):
         bounds = (*(after or OLDEST), limit, tenant_id, *_weeks_of(days))
         rows = await self._database.fetch(REPORTS.bookings_delivered, *bounds)
         counted: dict[str, list[DayDelivered]] = {row["id"]: [] for row in rows}
-        for booking_id, *counts in await self.counted(list(counted), days):
-            counted[booking_id].append(DayDelivered(*counts))
+        for each in await self.counted(list(counted), days):
+            counted[each.booking_id].append(each.of_day)
 
         def made(row: Row) -> BookingDelivered:
             return BookingDelivered(record_of(Booking, row), row["campaign_name"], tuple(counted[row["id"]]))
@@ -156,8 +156,9 @@ class PostgresSponsorship(Store):
         return await in_slices(lambda row: Run(*row.values()), rows)
 
     async def counted(self, booking_ids: Sequence[str], days: Days) -> Sequence[DayCounted]:
-        rows = await self._database.fetch(REPORTS.days_delivered, booking_ids, days.first, days.last)
-        return await in_slices(DayCounted._make, rows)
+        asked = booking_ids, days.first, days.last
+        rows = await self._database.fetch(REPORTS.days_delivered, *asked)
+        return await days_counted(rows, await self._database.fetch(LEDGER.filtered, *asked))
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
         ended = await self._database.fetch(REPORTS.ended, ended_ms, mode, MAX_ENDED)

@@ -4,6 +4,16 @@
 -- The revision of the newest change.
 select revision from catalog_revision
 
+-- name: state
+-- The same, and a number that a restore changes: it is of the cluster, of its timeline, which a copy of the cluster that recovers
+-- leaves, and of the table, which a dump makes anew.
+select revision, hashtext(concat_ws(' ',
+    (select system_identifier from pg_control_system()),
+    case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) end,
+    'catalog_changes'::regclass::oid
+)) as epoch
+from catalog_revision
+
 -- name: one_snapshot
 -- Make all statements of this transaction see the same data. Must be its first statement.
 set transaction isolation level repeatable read, read only

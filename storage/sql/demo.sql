@@ -68,6 +68,10 @@ select remove_event_counts($1::text[])
 -- Delete the counts of bookings by website.
 select remove_event_site_counts($1::text[])
 
+-- name: remove_filtered
+-- Delete what was filtered of bookings.
+select remove_event_filtered($1::text[])
+
 -- name: remove_bookings
 -- Delete bookings.
 delete from bookings where id = any ($1::text[])

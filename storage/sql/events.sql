@@ -20,6 +20,22 @@ select record_events($1, $2, $3, $4, $5, $6, $7)
 -- Whether the journal of a place has this number of an owner.
 select exists (select from event_journal where place = $1 and owner = $2 and seq = $3)
 
+-- name: add_filtered
+-- Add to what was filtered of bookings by day: one parallel array for each reason. Bookings that were never paid are left out,
+-- and so are days on which a booking can have no counts: those before its weeks, and more than $8 days after them.
+insert into event_filtered as counts (booking_id, day, duplicate, crawler, prefetch, capped, inactive)
+select bookings.id, day, duplicate, crawler, prefetch, capped, inactive
+from unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+    as added (booking_id, day, duplicate, crawler, prefetch, capped, inactive)
+    join bookings on bookings.id = booking_id
+where paid_ms is not null and day >= week_start_ms / 86400000
+    and day < (week_start_ms + weeks * 604800000::bigint) / 86400000 + $8::integer
+order by booking_id, day
+on conflict (booking_id, day) do update
+    set duplicate = counts.duplicate + excluded.duplicate, crawler = counts.crawler + excluded.crawler,
+        prefetch = counts.prefetch + excluded.prefetch, capped = counts.capped + excluded.capped,
+        inactive = counts.inactive + excluded.inactive
+
 -- name: numbers
 -- The numbers of bookings that have one.
 select id, number from event_bookings where id = any ($1::text[])

@@ -132,6 +132,11 @@ from deliveries where booking_id = any ($1::text[]) group by booking_id
 select booking_id, day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
 from deliveries where booking_id = any ($1::text[]) group by booking_id, day order by booking_id, day
 
+-- name: filtered
+-- What was filtered of bookings by day, within days.
+select booking_id, day, duplicate, crawler, prefetch, capped, inactive
+from event_filtered where booking_id = any ($1::text[]) and day between $2 and $3 order by booking_id, day
+
 -- name: free_weeks
 -- Free weeks that the booking still holds.
 delete from slot_weeks using unnest($1::text[], $2::bigint[], $3::text[]) as freed (slot_id, week_ms, booking_id)

@@ -131,11 +131,6 @@ from bookings join campaigns on campaigns.id = bookings.campaign_id
 left join sponsors on sponsors.tenant_id = bookings.tenant_id
 where bookings.id = $1 and ($2::text is null or bookings.tenant_id = $2)
 
--- name: delivered
--- Impressions and clicks of a booking by day.
-select day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
-from deliveries where booking_id = $1 group by day order by day
-
 -- name: slots
 -- All slots, including retired ones.
 select {slots}

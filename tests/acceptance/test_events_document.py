@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 
 from actors.events.router import EventOutcome
-from service.api.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
+from service.api.operations.events import BATCH_BYTES, EVENT_BYTES
 from service.api.rate_limits import NETWORK_FACTOR
 from service.config.loading import load
 from service.schemas.events import EVENTS_IN_A_REQUEST
@@ -62,6 +62,5 @@ def test_its_words_and_figures_are_those_of_the_code() -> None:
         f"most {24 * NETWORK_FACTOR * events.per_booking_per_hour:,}. Deduplication",
         f"| `events.mailbox` | {events.mailbox:,} |",
         f"`events.keep_days` ({events.keep_days})",
-        ", ".join(f"`{word}`" for word in CRAWLERS[:-1]) + f" or `{CRAWLERS[-1]}`",
     ):
         assert words in TEXT, words

@@ -25,6 +25,7 @@ def saved(playground: Path, new_data_dir: Callable[[str], Path]) -> tuple[Path, 
         for number, key in enumerate(keys):
             for _ in range(number):
                 service.get("/api/v1/bots?limit=1", key)
+        (data_dir.parent / "cursor").write_text(service.get("/api/v1/changes?limit=1000").json()["nextCursor"])
         service.command("backup", file)
         service.mint()
     return file, data_dir, keys
@@ -44,11 +45,13 @@ def restored(saved: tuple[Path, Path, list[str]]) -> Path:
 def test_a_restored_database_has_what_was_answered_and_serves(
     saved: tuple[Path, Path, list[str]], restored: Path
 ) -> None:
-    _, _, keys = saved
+    _, data_dir, keys = saved
     with serving(restored) as service:
         assert [service.usage(key)["requestsUsed"] for key in keys] == [0, 1, 2, 3, 4]
         service.mint()
         assert "ok: the server's secret is that of the database" in service.command("doctor")
+        cursor = (data_dir.parent / "cursor").read_text()
+        assert service.get(f"/api/v1/changes?cursor={cursor}").json()["error"] == "cursor_expired"
 
 
 @smoke

@@ -50,11 +50,12 @@ def deduper(
     section: int = 0,
     remember: int = 1_000,
     limits: ActorLimits | None = None,
+    hasher: VisitorHasher | None = None,
 ) -> EventDeduper:
     return EventDeduper(
         MemoryEvents(memory),
         clock or HandClock(NOON_MS),
-        VisitorHasher(SECRET),
+        hasher or VisitorHasher(SECRET),
         node=node,
         limits=limits or ActorLimits(),
         section=section,

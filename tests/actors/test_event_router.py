@@ -6,14 +6,16 @@ from functools import partial
 import pytest
 import trio
 
-from actors.events.messages import Event
+from actors.events.filtered import FilteredCounts
+from actors.events.messages import Event, FilteredRow
 from actors.events.router import EventOutcome, EventRouter
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
-from actors.values import Overloaded, StorageUnavailable
-from tests.actors.events import DAY, Even, a_memory, clicked, deduper, kept, seen
+from actors.values import Filtered, Overloaded, StorageUnavailable
+from tests.actors.events import DAY, NOON_MS, Even, a_memory, clicked, deduper, kept, seen
+from tests.doubles.events import MemoryEvents
 from tests.doubles.tables import Memory
-from tests.fakes import after, kinds, now, together
+from tests.fakes import HandClock, after, kinds, now, together
 
 AWAY = StorageUnavailable("away")
 SECTIONS = 3
@@ -23,7 +25,8 @@ BOOKINGS = range(1, 40)
 def router(*memories: Memory, limits: ActorLimits | None = None) -> EventRouter:
     """A router with a deduper over each of these stores, which a test can make fail one by one."""
     dedupers = [deduper(memory, section=section, limits=limits) for section, memory in enumerate(memories)]
-    return EventRouter(dedupers, Even(len(dedupers)) if len(dedupers) > 1 else None)
+    filtered = FilteredCounts(MemoryEvents(memories[0]), HandClock(NOON_MS), node="one")
+    return EventRouter(dedupers, filtered, Even(len(dedupers)) if len(dedupers) > 1 else None)
 
 
 def section_of(event: Event) -> int:
@@ -48,6 +51,10 @@ async def test_answers_come_in_the_order_of_the_events(sections: int) -> None:
         outcomes = await events.record_all(again)
     assert [outcome is EventOutcome.RECORDED for outcome in outcomes] == [False, True, False, False, True, False]
     assert events.outcomes == {EventOutcome.RECORDED: len(many) + 2, EventOutcome.DUPLICATE: 4}
+    assert events.filtered.sums.take() == [
+        FilteredRow("bok_1", DAY, Filtered(duplicate=2)),
+        FilteredRow("bok_8", DAY, Filtered(duplicate=2)),
+    ]
     assert kept(memory) == {DAY: len(many) + 2}
 
 
@@ -144,8 +151,9 @@ async def test_what_was_dropped_before_it_came_here_is_counted_too() -> None:
     events = router(a_memory())
     dropped: Mapping[EventOutcome, int] = {EventOutcome.INACTIVE: 2, EventOutcome.CRAWLER: 1, EventOutcome.PREFETCH: 3}
     for outcome, times in dropped.items():
-        assert [events.count(outcome) for _ in range(times)] == [outcome] * times
+        assert [events.count(outcome, "bok_1") for _ in range(times)] == [outcome] * times
     assert events.outcomes == dropped
+    assert events.filtered.sums.take() == [FilteredRow("bok_1", DAY, Filtered(inactive=2, crawler=1, prefetch=3))]
 
 
 async def test_hundreds_of_callers_at_once_on_several_sections_are_each_told_about_their_own() -> None:

@@ -1,6 +1,7 @@
 """Administrators edit the catalog over HTTP, and mirrors follow its changes."""
 
 import json
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -270,3 +271,19 @@ async def test_a_removal_that_is_forgotten_during_the_first_reading_is_not_misse
     await world.settled()
     await _forgotten(world)
     assert (await world.client.get(f"{CHANGES}?cursor={half}")).words == "410 cursor_expired"
+
+
+async def test_a_cursor_from_before_a_restore_is_told_to_begin_again_also_if_its_revision_is_reached_anew(
+    world: World,
+) -> None:
+    admin, backup = administrator(world), deepcopy(world.catalog_memory.catalog)
+    await admin.delete(f"{ADMIN}/bot-02")
+    await world.settled()
+    _, end = await mirrored(world)
+    world.catalog_memory.catalog = backup
+    backup.epoch += 1
+    await admin.delete(f"{ADMIN}/bot-03")
+    await world.settled()
+    assert [each["slug"] for each in (await mirrored(world))[0] if each["change"] == "removed"] == ["bot-03"]
+    assert (await world.client.get(f"{PUBLIC}/bot-02")).status == 200
+    assert (await world.client.get(f"{CHANGES}?cursor={end}")).words == "410 cursor_expired"

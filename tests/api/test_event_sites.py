@@ -16,7 +16,13 @@ TODAY = day_of(NOON_MS)
 
 @pytest.fixture
 async def counting() -> Any:
-    async with open_world(EVENTS__COUNT_SITES="true", EVENTS__SITE_NETWORKS=2, EVENTS__PER_MINUTE=100_000) as opened:
+    async with open_world(EVENTS__SITE_NETWORKS=2, EVENTS__PER_MINUTE=100_000) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def silent() -> Any:
+    async with open_world(EVENTS__COUNT_SITES="false") as opened:
         yield opened
 
 
@@ -72,16 +78,15 @@ async def test_a_batch_of_a_page_counts_for_its_website(counting: World) -> None
     assert sums_by_site(counting.memory)["a", TODAY, "blog.example.com"] == (5, 0)
 
 
-async def test_without_the_setting_nothing_is_counted_by_website(world: World) -> None:
-    await stock(world)
-    assert fate(await report(world, headers={"origin": BLOG})) == "recorded"
-    assert world.memory.site_days == {}
-    assert world.memory.sites == {}
+async def test_without_the_setting_nothing_is_counted_by_website(silent: World) -> None:
+    await stock(silent)
+    assert fate(await report(silent, headers={"origin": BLOG})) == "recorded"
+    assert silent.memory.site_days == {}
+    assert silent.memory.sites == {}
 
 
 async def test_another_node_knows_a_website_after_a_while(counting: World) -> None:
-    settings = {"EVENTS__COUNT_SITES": "true", "EVENTS__SITE_NETWORKS": 2}
-    async with open_world(counting.memory, 2, counting.clock, **settings) as other:
+    async with open_world(counting.memory, 2, counting.clock, EVENTS__SITE_NETWORKS=2) as other:
         assert other.services.sites.number_of(BLOG) == 0
         await stock(counting)
         await admitted(counting)
@@ -98,15 +103,15 @@ async def test_the_report_of_a_booking_tells_its_websites_and_they_add_up(counti
     assert await seen(counting, 1, BLOG, kind="click", bookingId=booking_id) == "recorded"
     told = (await person.get(f"{API}/bookings/{booking_id}/delivery")).json
     assert told["sites"] == [
-        {"site": "other", "impressions": 4, "clicks": 0},
-        {"site": "blog.example.com", "impressions": 2, "clicks": 1},
+        {"site": "other", "impressions": 4, "clicks": 0, "sharePercent": 66.7},
+        {"site": "blog.example.com", "impressions": 2, "clicks": 1, "sharePercent": 33.3},
     ]
     for name in ("impressions", "clicks"):
         assert sum(each[name] for each in told["sites"]) == told[name]
 
 
-async def test_a_report_without_the_setting_has_no_websites(world: World) -> None:
-    person, _, booking_id = await booked(world)
+async def test_a_report_without_the_setting_has_no_websites(silent: World) -> None:
+    person, _, booking_id = await booked(silent)
     assert "sites" not in (await person.get(f"{API}/bookings/{booking_id}/delivery")).json
 
 
@@ -118,8 +123,8 @@ async def test_administrators_see_the_sums_of_a_period(counting: World) -> None:
     today_ms = TODAY * DAY_MS
     assert shown == {
         "items": [
-            {"site": "other", "impressions": 2, "clicks": 0},
-            {"site": "blog.example.com", "impressions": 1, "clicks": 0},
+            {"site": "other", "impressions": 2, "clicks": 0, "sharePercent": 66.7},
+            {"site": "blog.example.com", "impressions": 1, "clicks": 0, "sharePercent": 33.3},
         ],
         "counting": True,
         "from": today_ms - 27 * DAY_MS,

@@ -7,6 +7,7 @@ import pytest
 from actors.bookings.records import Side
 from actors.clock import DAY_MS, MINUTE_MS, day_of
 from actors.times import WEEK_MS
+from actors.values import NOT_FILTERED
 from tests.api.sponsors import API, CAMPAIGN, NEXT_WEEK, THIS_WEEK, Person, add_slot, sponsor
 from tests.api.world import NOON_MS, World, away
 from tests.snapshots.rows import booking, hold, slot, week
@@ -115,7 +116,8 @@ async def _delivery(person: Person, shown: dict[str, Any]) -> Any:
     return answer.json
 
 
-NOTHING = {"items": [], "impressions": 0, "clicks": 0, "ctr": None}
+FILTERED = NOT_FILTERED._asdict()
+NOTHING = {"items": [], "impressions": 0, "clicks": 0, "ctr": None, "filtered": FILTERED}
 
 
 async def test_before_it_runs_a_booking_has_delivered_nothing(world: World) -> None:
@@ -136,12 +138,14 @@ async def test_each_day_from_the_first_bought_one_up_to_today_is_there_with_its_
     world.memory.delivery_days[shown["id"], day_of(THIS_WEEK) + 2] = (40, 3)
     world.memory.delivery_days["bok_other", day_of(THIS_WEEK) + 2] = (1_000, 1_000)
 
-    def day(number: int, impressions: int = 0, clicks: int = 0) -> dict[str, int]:
-        return {"day": THIS_WEEK + number * DAY_MS, "impressions": impressions, "clicks": clicks}
+    def day(number: int, impressions: int = 0, clicks: int = 0) -> dict[str, Any]:
+        counts = {"impressions": impressions, "clicks": clicks, "filtered": FILTERED}
+        return {"day": THIS_WEEK + number * DAY_MS, **counts}
 
     # It was bought at noon of a Wednesday.
     days = [day(2, 40, 3)]
-    assert await _delivery(person, shown) == {"items": days, "impressions": 40, "clicks": 3, "ctr": 0.075}
+    sums = {"impressions": 40, "clicks": 3, "ctr": 0.075, "filtered": FILTERED}
+    assert await _delivery(person, shown) == {"items": days, **sums}
     world.clock.at_ms = NEXT_WEEK + 100 * DAY_MS
     days += [day(3), day(4), day(5), day(6)]
     assert (await _delivery(person, shown))["items"] == days

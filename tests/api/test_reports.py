@@ -12,6 +12,7 @@ from actors.bookings.records import BookingStatus
 from actors.bookings.reports import Run, ranked
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.times import WEEK_MS
+from actors.values import Filtered
 from service.api.operations.reports import GROUPS, _table
 from service.schemas.internal import FiguresQuery
 from service.schemas.reports import MAX_ROWS
@@ -70,11 +71,14 @@ async def test_a_report_begins_with_the_first_day_that_was_bought(world: World, 
 async def test_a_booking_is_a_file_of_its_days(world: World, person: Person) -> None:
     booking_id = bought_on_monday(world, await person.buys(week=THIS_WEEK))
     world.memory.delivery_days[booking_id, TODAY - 1] = (1_000, 21)
+    world.memory.filtered_days[booking_id, TODAY - 1] = Filtered(5, 4, 3, 2, 1)
     answer = await person.get(f"{API}/bookings/{booking_id}/delivery?format=csv")
-    assert (
-        answer.body
-        == b"date,impressions,clicks,ctr\r\n2026-11-16,0,0,\r\n2026-11-17,1000,21,0.021\r\n2026-11-18,0,0,\r\n"
-    )
+    assert answer.body.decode().splitlines() == [
+        "date,impressions,clicks,ctr,filteredDuplicate,filteredCrawler,filteredPrefetch,filteredCapped,filteredInactive",
+        "2026-11-16,0,0,,0,0,0,0,0",
+        "2026-11-17,1000,21,0.021,5,4,3,2,1",
+        "2026-11-18,0,0,,0,0,0,0,0",
+    ]
     assert answer.header("content-disposition") == f'attachment; filename="delivery-{booking_id}.csv"'
     assert answer.header("content-type") == "text/csv; charset=utf-8; header=present"
     same = await person.get(f"{API}/bookings/{booking_id}/delivery?format=json")
@@ -89,6 +93,9 @@ async def test_a_report_has_each_booking_and_day_and_sums_by_campaign_and_slot(w
     world.memory.delivery_days[first, TODAY] = (100, 1)
     world.memory.delivery_days[second, TODAY] = (200, 5)
     world.memory.delivery_days[first, TODAY - 40] = (9, 9)
+    world.memory.filtered_days[first, TODAY] = Filtered(capped=8)
+    world.memory.filtered_days[second, TODAY - 1] = Filtered(crawler=1)
+    filtered = dict.fromkeys(Filtered._fields, 0)
     report = await reported(person)
     assert (report["from"], report["to"]) == ("2026-10-20", "2026-11-18")
     assert [(row["bookingId"], row["date"]) for row in report["items"]] == [
@@ -102,9 +109,17 @@ async def test_a_report_has_each_booking_and_day_and_sums_by_campaign_and_slot(w
         "impressions": 100,
         "clicks": 1,
         "ctr": 0.01,
+        "filtered": filtered | {"capped": 8},
     }
     assert report["campaigns"] == [
-        {"campaignId": campaign, "campaign": "Autumn launch", "impressions": 300, "clicks": 6, "ctr": 0.02}
+        {
+            "campaignId": campaign,
+            "campaign": "Autumn launch",
+            "impressions": 300,
+            "clicks": 6,
+            "ctr": 0.02,
+            "filtered": filtered | {"crawler": 1, "capped": 8},
+        }
     ]
     assert [(each["slot"], each["impressions"], each["ctr"]) for each in report["slots"]] == [
         ("Slot left-two", 200, 0.025),
@@ -113,8 +128,13 @@ async def test_a_report_has_each_booking_and_day_and_sums_by_campaign_and_slot(w
     assert (report["impressions"], report["clicks"], report["ctr"]) == (300, 6, 0.02)
     answer = await person.get(f"{REPORT}?format=csv")
     [header, *rows] = csv.reader(StringIO(answer.body.decode(), newline=""))
-    assert header == ["bookingId", "campaign", "slot", "date", "impressions", "clicks", "ctr"]
-    assert rows == [["" if row[name] is None else str(row[name]) for name in header] for row in report["items"]]
+    assert header[:7] == ["bookingId", "campaign", "slot", "date", "impressions", "clicks", "ctr"]
+    assert header[7:] == [f"filtered{reason.title()}" for reason in Filtered._fields]
+    assert rows == [
+        ["" if row[name] is None else str(row[name]) for name in header[:7]]
+        + [str(count) for count in row["filtered"].values()]
+        for row in report["items"]
+    ]
     assert answer.header("content-disposition") == 'attachment; filename="delivery-2026-10-20-to-2026-11-18.csv"'
 
 

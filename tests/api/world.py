@@ -58,6 +58,7 @@ from tests.doubles.sessions import MemorySessions
 from tests.doubles.sites import MemorySites
 from tests.doubles.submissions import MemorySubmissions
 from tests.doubles.tables import Memory
+from tests.doubles.visitor_secrets import MemoryVisitorSecrets
 from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
 from tests.snapshots.rows import Rows
@@ -369,6 +370,7 @@ async def open_world(
         events=MemoryEvents(memory),
         sections=sections,
         sites=MemorySites(memory),
+        visitor_secrets=MemoryVisitorSecrets(memory),
         nodes=MemoryNodes(node_memory),
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),

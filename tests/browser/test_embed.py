@@ -8,7 +8,6 @@ import pytest
 
 from tests.acceptance.processes import Service, until
 from tests.browser.conftest import Visit
-from tests.browser.sites import Site
 from tests.browser.visitors import EVENTS, PLACEMENTS, Visitor
 from tests.browser.walking import counts
 from tests.slow import smoke
@@ -16,19 +15,11 @@ from tests.slow import smoke
 SCRIPT = '<script async src="https://HOST/embed.js"></script>'
 LEFT = '<div data-placements="left"></div>'
 PAGE = f"<!doctype html><title>A site</title>{LEFT}{SCRIPT}"
+DEVICE = PAGE.replace("async", 'async data-visitor="device"')
 LOW = f'<!doctype html><title>A long page</title><div style="height: 3000px"></div>{LEFT}{SCRIPT}'
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}")
 GUIDE = (Path(__file__).resolve().parents[2] / "docs/embedding.md").read_text(encoding="utf-8")
 
-REFUSED_STORAGE = (
-    "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError') } })"
-)
-NO_TRACK = "Object.defineProperty(navigator, 'doNotTrack', { get: () => '1' })"
-PRIVACY = "Object.defineProperty(navigator, 'globalPrivacyControl', { get: () => true })"
 HIDEABLE = "window.away = false; Object.defineProperty(document, 'hidden', { get: () => window.away })"
-WATCHED_FETCH = (
-    "window.fetches = []; const own = fetch;window.fetch = (url, options) => (fetches.push(options), own(url, options))"
-)
 
 
 def live(node: Service, side: str) -> list[dict[str, Any]]:
@@ -236,14 +227,13 @@ def test_the_example_of_the_guide_works_as_it_stands(node: Service, visit: Visit
 def test_a_visit_counts_one_impression_and_a_reload_none(node: Service, visit: Visit) -> None:
     first, second = (each["bookingId"] for each in live(node, "left"))
     before = counts(node, first), counts(node, second)
-    visitor = visit(PAGE, counted=True)
+    visitor = visit(DEVICE, counted=True)
     answered: list[str] = []
-    visitor.page.on("requestfinished", lambda request: answered.append(request.url))
-    events = f"{node.url}{EVENTS}"
+    visitor.page.on("response", lambda response: answered.append(response.url))
 
     def after(number: int) -> None:
-        while answered.count(events) < number:
-            visitor.page.wait_for_event("requestfinished")
+        while answered.count(f"{node.url}{EVENTS}") < number:
+            visitor.page.wait_for_event("response")
 
     after(2)
     [(seen, clicks), (seen_too, clicks_too)] = before
@@ -260,7 +250,7 @@ def test_a_visit_counts_one_impression_and_a_reload_none(node: Service, visit: V
 def test_a_click_counts_once_though_it_leaves_the_page(node: Service, visit: Visit) -> None:
     shown = live(node, "left")[0]
     seen, clicks = counts(node, shown["bookingId"])
-    visitor = visit(PAGE, counted=True, frozen=True)
+    visitor = visit(DEVICE, counted=True, frozen=True)
     for _ in range(2):
         visitor.filled().get_by_role("link", name=shown["headline"]).click()
         visitor.page.wait_for_url(shown["targetUrl"])
@@ -278,11 +268,11 @@ def test_the_middle_button_and_the_keyboard_click_too_and_the_right_button_does_
     first.click(button="right")
     visitor.settled()
     assert visitor.events("click") == []
-    with visitor.context.expect_event("request", lambda request: request.url.endswith(EVENTS)):
+    with visitor.context.expect_event("request", visitor.is_event):
         first.click(button="middle")
     visitor.settled()
     second.focus()
-    with visitor.context.expect_event("request", lambda request: request.url.endswith(EVENTS)):
+    with visitor.context.expect_event("request", visitor.is_event):
         second.press("Enter")
     assert visitor.events("click") == [each["bookingId"] for each in live(node, "left")]
 
@@ -380,93 +370,3 @@ def test_a_page_that_begins_hidden_sends_nothing_before_it_is_shown(visit: Visit
     visitor.page.clock.run_for(1_000)
     visitor.settled()
     assert visitor.events("impression") == ["bok_1"]
-
-
-# The visitor.
-
-
-@pytest.mark.parametrize("wish", [NO_TRACK, PRIVACY], ids=["Do Not Track", "Global Privacy Control"])
-def test_who_wants_not_to_be_tracked_sees_placements_and_sends_nothing(visit: Visit, wish: str) -> None:
-    visitor = visit(PAGE, before=wish, frozen=True)
-    visitor.filled()
-    assert visitor.looked("li") == 1
-    visitor.page.clock.run_for(5_000)
-    visitor.settled()
-    assert visitor.page.evaluate("localStorage.length") == 0
-    visitor.page.get_by_role("link").first.click()
-    visitor.page.wait_for_url("https://*.example.com/**")
-    assert visitor.sent == []
-
-
-def test_nothing_is_stored_before_something_is_sent_and_never_a_cookie(visit: Visit) -> None:
-    visitor = visit(LOW)
-    visitor.filled()
-    assert visitor.page.evaluate("localStorage.length") == 0
-    scrolled_to(visitor, 1)
-    with visitor.page.expect_request(lambda request: request.url.endswith(EVENTS)):
-        pass
-    assert visitor.page.evaluate("Object.keys(localStorage)") == ["placementVisitor"]
-    assert visitor.page.evaluate("localStorage.placementVisitor") == visitor.sent[0]["visitorId"]
-    assert visitor.context.cookies() == []
-
-
-@pytest.mark.parametrize("kept", ["somebody", "c489a346-a657-4d6c-8b28-e7f292ffd69"])
-def test_an_id_in_storage_that_is_none_is_replaced(visit: Visit, kept: str) -> None:
-    visitor = visit(PAGE, before=f"localStorage.placementVisitor = '{kept}'", frozen=True)
-    sent = visitor_of(visitor)
-    assert UUID.fullmatch(sent)
-    assert visitor.page.evaluate("localStorage.placementVisitor") == sent
-
-
-def test_an_id_in_storage_is_used(visit: Visit) -> None:
-    kept = "C489A346-a657-4d6c-8b28-e7f292ffd690"
-    assert visitor_of(visit(PAGE, before=f"localStorage.placementVisitor = '{kept}'", frozen=True)) == kept
-
-
-def test_where_storage_is_refused_the_id_lives_as_long_as_the_page(visit: Visit) -> None:
-    visitor = visit(PAGE, before=REFUSED_STORAGE, frozen=True)
-    first = visitor_of(visitor)
-    assert UUID.fullmatch(first)
-    visitor.sent.clear()
-    visitor.page.reload()
-    assert visitor_of(visitor) != first
-
-
-def visitor_of(visitor: Visitor) -> str:
-    """The single visitor id of a page's impressions."""
-    visitor.filled()
-    visitor.looked("li")
-    visitor.page.clock.run_for(1_000)
-    visitor.settled()
-    assert len(visitor.sent) == 2
-    [sent] = {str(event["visitorId"]) for event in visitor.sent}
-    return sent
-
-
-# How it is sent.
-
-
-@pytest.mark.parametrize("beacon", ["() => false", "undefined"])
-def test_where_beacons_are_refused_a_fetch_without_cookies_outlives_the_page(
-    node: Service, visit: Visit, beacon: str
-) -> None:
-    refused = f"Object.defineProperty(navigator, 'sendBeacon', {{ value: {beacon} }})"
-    visitor = visit(PAGE, before=f"{refused}; {WATCHED_FETCH}", frozen=True)
-    visitor_of(visitor)
-    sent = [request for request in visitor.requests if request.url == f"{node.url}{EVENTS}"]
-    assert [(each.method, each.headers["content-type"]) for each in sent] == [("POST", "text/plain;charset=UTF-8")] * 2
-    assert visitor.page.evaluate("fetches.filter((options) => options.method).map((options) => options.keepalive)") == [
-        True,
-        True,
-    ]
-    assert visitor.page.evaluate("fetches.map((options) => options.credentials)")[:3] == ["omit"] * 3
-
-
-def test_an_event_needs_no_preflight_and_carries_no_more_than_it_says(node: Service, site: Site, visit: Visit) -> None:
-    visitor = visit(PAGE, frozen=True)
-    visitor_of(visitor)
-    sent = [request for request in visitor.requests if request.url == f"{node.url}{EVENTS}"]
-    assert [(each.method, each.resource_type) for each in sent] == [("POST", "ping")] * 2
-    assert all(set(event) == {"bookingId", "kind", "visitorId"} for event in visitor.sent)
-    assert all(each.headers["content-type"].startswith("text/plain") for each in sent)
-    assert all(each.headers["origin"] == site.url for each in sent)

@@ -57,7 +57,7 @@ class Visitor:
         self.page.on("pageerror", self._threw)
         self.context.on("request", self._requested)
         if not counted:
-            self.context.route(f"{node.url}{EVENTS}", lambda route: route.fulfill(json={"recorded": True}))
+            self.context.route(f"{node.url}{EVENTS}*", lambda route: route.fulfill(json={"recorded": True}))
         if placements is not None:
             self.context.route(f"{node.url}{PLACEMENTS}", answering(placements))
         # The targets of the demo's links.
@@ -84,8 +84,12 @@ class Visitor:
 
     def _requested(self, request: Request) -> None:
         self.requests.append(request)
-        if request.url == f"{self.node.url}{EVENTS}":
+        if self.is_event(request):
             self.sent.append(json.loads(request.post_data or ""))
+
+    def is_event(self, request: Request) -> bool:
+        """Whether a request reports an event, by device or by day."""
+        return request.url.partition("?")[0] == f"{self.node.url}{EVENTS}"
 
     def filled(self) -> Locator:
         """The boxes, once they have content."""

@@ -13,7 +13,7 @@ import trio
 from actors.bookings.transitions import CampaignMove
 from actors.clock import day_of
 from actors.shared.credentials import Kind
-from actors.values import Agent, Tier
+from actors.values import Agent, Filtered, Tier
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable
 from service.terminal.layout import time_left
@@ -264,14 +264,16 @@ async def test_a_report_is_sums_or_a_file(desk: Desk) -> None:
     tenant = desk.world.memory.accounts[EMAIL].tenant_id
     desk.world.sponsorship_store.keep(slot(), booking("a", tenant_id=tenant, paid_ms=NOON_MS))
     desk.world.memory.delivery_days["a", day_of(NOON_MS)] = (1_000, 21)
+    desk.world.memory.filtered_days["a", day_of(NOON_MS)] = Filtered(duplicate=1_234, inactive=5)
     out = await desk.out("report", "--from", "2026-11-17", "--to", "2026-11-18")
     assert out.startswith("2026-11-17 to 2026-11-18, UTC\n\nBy campaign:\nNAME")
     assert cells(out.splitlines()[4]) == ["Shown", "1,000", "21", "2.10%"]
     assert "By slot:" in out
+    assert out.endswith("\n\nReported, but not counted: 1,234 duplicate, 5 inactive\n")
     assert (await desk.json("report"))["impressions"] == 1_000
     file = await desk.out("report", "--to", "2026-11-18", "--csv")
-    assert file.splitlines()[0] == "bookingId,campaign,slot,date,impressions,clicks,ctr"
-    assert file.splitlines()[-1] == "a,Shown,Slot left-1,2026-11-18,1000,21,0.021"
+    assert file.splitlines()[0].startswith("bookingId,campaign,slot,date,impressions,clicks,ctr,filteredDuplicate,")
+    assert file.splitlines()[-1] == "a,Shown,Slot left-1,2026-11-18,1000,21,0.021,1234,0,0,0,5"
 
 
 async def test_a_slot_that_is_not_sold_yet_has_no_free_week(desk: Desk) -> None:

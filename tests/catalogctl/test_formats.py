@@ -139,7 +139,7 @@ STORY = (
     ("admin decline {first} --seen {firstseen} --note No", "submission.id", "", "Note        No\n"),
     ("admin accept {second} --seen {secondseen}", "submission.id", "", "Status      accepted\n"),
     ("admin revenue", "items.month", "", "1  USD 120.00  USD 120.00  USD 0.00\n"),
-    ("admin sites", "items.site", "", "events.count_sites is off.\n"),
+    ("admin sites", "items.site", "", "Nothing was counted by website on these days.\n"),
     (f"admin put-usecase made-here {compact(USECASE)}", "useCase.slug", "", "Outcome  Much\n"),
     ("admin usecase made-here", "useCase.slug", "", "Updated  2026-11-18 12:00 UTC\n"),
     ("admin retire-usecase made-here", "useCase.slug", "", "made-here is retired.\n"),
@@ -356,6 +356,23 @@ def test_a_page_of_ids_is_printed_as_it_comes_without_hints(stage: Stage) -> Non
     left = iter(pages)
     assert stage.run("bots", "-q", "--url", URL) == 0
     assert (stage.out, stage.err) == ("a\n", "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [
+        ({"items": [], "counting": False}, "events.count_sites is off."),
+        (
+            {"items": [{"site": "a.example", "impressions": 3, "clicks": 1, "sharePercent": 33.3}], "counting": True},
+            "a.example 3 33.3 1",
+        ),
+    ],
+)
+def test_websites_are_shown_with_their_share(stage: Stage, answer: dict[str, object], line: str) -> None:
+    stage.environment = {"CATALOGCTL_KEY": "cs_a"}
+    stage.send = lambda asked: Reply(200, {}, json.dumps(answer).encode())
+    stage.run("admin", "sites", "--url", URL)
+    assert stage.out.splitlines()[-1].split() == line.split()
 
 
 def test_ids_are_found_wherever_a_response_has_them() -> None:

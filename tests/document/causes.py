@@ -6,6 +6,7 @@ from typing import Any
 from actors.catalog.submission_rules import SubmissionRules
 from actors.times import WEEK_MS
 from actors.values import Refused
+from service.schemas.urls import public_address
 from tests.api.asgi import Response
 from tests.api.authenticator import Authenticator
 from tests.api.devices import decided, polled, started
@@ -92,7 +93,7 @@ async def _webhook_limit(world: World) -> Response:
 
 async def _submission_limit(world: World) -> Response:
     person, proposed = sponsor(world), CONTRACT["submitEntry"].body
-    for _ in range(SubmissionRules().pending):
+    for _ in range(SubmissionRules(public_address).pending):
         assert (await person.post("/api/v1/catalog/submissions", proposed)).status == 200
     return await person.post("/api/v1/catalog/submissions", proposed)
 

@@ -20,7 +20,7 @@ from tests.document.recorder import Story
 from tests.doubles.demo import MemoryDemo
 
 SAMPLES = Path(service.seed.samples.__file__).with_name("catalog.jsonl")
-SETTINGS = {**SELLER, "EVENTS__COUNT_SITES": True, "EVENTS__SITE_NETWORKS": 1}
+SETTINGS = {**SELLER, "EVENTS__SITE_NETWORKS": 1}
 SPONSOR, BOSS, AGENT_OWNER = "sponsor@example.com", "admin@example.com", "agent-owner@example.com"
 SLOT, SEASON = "demo-left-launch", "demo-right-video"
 VISITOR = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"

@@ -38,6 +38,9 @@ class PromptCatalog(Catalog):
                 return None  # type: ignore[return-value]
             return self._now(work)
 
+    def _give_way(self) -> None:
+        pass
+
     async def _read(self, kind: Kind, work: Callable[[], T]) -> T:
         with trio.fail_at(answer_due.get()):
             await self.before()
@@ -61,12 +64,15 @@ class MemoryCatalog(MemoryStore):
         await self._memory.before()
         return self._tables.revision
 
+    async def state(self) -> tuple[int, int]:
+        return await self.revision(), self._tables.epoch
+
     async def changes(self, after: int, take: TakeChanges) -> Revision:
         await self._memory.before()
         tables = self._tables
         changes = sorted((each for each in tables.changes.values() if each.number > after), key=_number)
         newest = max([after, tables.forgotten, *(each.number for each in changes)])
-        revision = Revision(tables.revision, newest, tables.forgotten)
+        revision = Revision(tables.revision, newest, tables.forgotten, tables.epoch)
         for start in range(0, len(changes), LOAD_ROWS):
             take(changes[start : start + LOAD_ROWS])
             await trio.lowlevel.checkpoint()

@@ -65,6 +65,7 @@ class MemoryDemo(MemoryStore):
         counted = planned.counted
         _drop(tables.delivery_days, [place for place in tables.delivery_days if place[0] in counted])
         _drop(tables.site_days, [place for place in tables.site_days if place[0] in counted])
+        _drop(tables.filtered_days, [place for place in tables.filtered_days if place[0] in counted])
         _drop(tables.bookings, planned.bookings)
         _drop(tables.campaigns, planned.campaigns)
         _drop(tables.sponsors, planned.sponsors)

@@ -3,9 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from actors.bookings.records import BookingStatus, CampaignStatus
-from actors.events.messages import NEVER, Kind, Row, Window
+from actors.bookings.reports import Days
+from actors.events.messages import NEVER, FilteredRow, Kind, Row, Window
 from actors.times import WEEK_MS
-from actors.values import BatchId
+from actors.values import NOT_FILTERED, BatchId
+from tests.doubles.conditions import touches
 from tests.doubles.tables import MemoryStore
 
 
@@ -33,6 +35,17 @@ class MemoryEvents(MemoryStore):
                 one = row.kind is Kind.IMPRESSION
                 tables.site_days[place] = (seen + one, clicked + (not one))
         return [row.key for row in added]
+
+    async def add_filtered(self, batch_id: BatchId, rows: Sequence[FilteredRow]) -> None:
+        await self._memory.transact(batch_id, lambda: self._filter(rows))
+
+    def _filter(self, rows: Sequence[FilteredRow]) -> None:
+        tables = self._memory
+        for booking_id, day, filtered in rows:
+            booking = tables.bookings.get(booking_id)
+            if booking is not None and booking.paid_ms is not None and touches(Days(day, day), booking):
+                before = tables.filtered_days.get((booking_id, day), NOT_FILTERED)
+                tables.filtered_days[booking_id, day] = before.plus(filtered)
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         await self._memory.before()

@@ -155,6 +155,10 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
                 if booking_id in bookings:
                     counts = {"booking_id": booking_id, "day": day, "impressions": impressions, "clicks": clicks}
                     yield f"{booking_id} {day:010}", counts
+        case "event_filtered":
+            for (booking_id, day), filtered in tables.filtered_days.items():
+                if booking_id in bookings:
+                    yield f"{booking_id} {day:010}", {"booking_id": booking_id, "day": day, **filtered._asdict()}
         case "event_site_counts":
             hosts = {number: host for host, (number, _) in tables.sites.items()}
             for (booking_id, day, number), (impressions, clicks) in tables.site_days.items():

@@ -9,6 +9,7 @@ from actors.shared.code_mails import mailbox_of
 from actors.values import BatchId, Contended
 from tests.doubles.announcements import tell
 from tests.doubles.invoices import issue
+from tests.doubles.reports import counted as counted_by_day
 from tests.doubles.tables import Memory, picked
 from tests.doubles.webhooks import publish
 
@@ -104,8 +105,7 @@ class MemoryLedger:
         return CampaignCounts(len(rows), sum(row.waits for row in rows))
 
     def _days(self, booking_id: str) -> list[DayDelivered]:
-        days = sorted(self._memory.delivery_days.items())
-        return [DayDelivered(day, *counts) for (counted, day), counts in days if counted == booking_id]
+        return [each.of_day for each in counted_by_day(self._memory, [booking_id])]
 
     def _reviews(self) -> WaitingReviews:
         tables = self._memory

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from actors.bookings.records import Booking, BookingLine, BookingStatus, BookingView, DayDelivered
+from actors.bookings.records import Booking, BookingLine, BookingStatus, BookingView
 from actors.bookings.reports import MAX_ENDED, BookingDelivered, DayCounted, Days, Run, SlotReach, reach_of
 from actors.bookings.store import Before
 from actors.times import day_of
+from actors.values import NOT_FILTERED
 from service.api.operations.admin_exports import moment
 from tests.doubles.conditions import touches
 from tests.doubles.tables import Memory
@@ -16,12 +17,11 @@ def deliveries(
 ) -> Sequence[BookingDelivered]:
     mine = [row for row in _touched(memory, tenant_id, days) if after is None or (row.created_ms, row.id) > after]
     page = sorted(mine, key=lambda row: (row.created_ms, row.id))[:limit]
-    counted = sorted(memory.delivery_days.items())
     return [
         BookingDelivered(
             row,
             memory.campaigns[row.campaign_id].name,
-            tuple(DayDelivered(day, *sums) for (of, day), sums in counted if of == row.id and day in days),
+            tuple(each.of_day for each in counted(memory, [row.id], days)),
         )
         for row in page
     ]
@@ -39,9 +39,13 @@ def runs(memory: Memory, tenant_id: str, days: Days, most: int) -> Sequence[Run]
     ]
 
 
-def counted(memory: Memory, booking_ids: Sequence[str], days: Days) -> Sequence[DayCounted]:
-    rows = sorted(memory.delivery_days.items())
-    return [DayCounted(*place, *sums) for place, sums in rows if place[0] in booking_ids and place[1] in days]
+def counted(memory: Memory, booking_ids: Sequence[str], days: Days | None = None) -> Sequence[DayCounted]:
+    places = {*memory.delivery_days, *memory.filtered_days}
+    return [
+        DayCounted(*place, *memory.delivery_days.get(place, (0, 0)), memory.filtered_days.get(place, NOT_FILTERED))
+        for place in sorted(places)
+        if place[0] in booking_ids and (days is None or place[1] in days)
+    ]
 
 
 def _touched(memory: Memory, tenant_id: str, days: Days) -> list[Booking]:

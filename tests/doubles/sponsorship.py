@@ -148,8 +148,7 @@ class MemorySponsorship(MemoryStore):
 
     async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
         await self._memory.before()
-        days = self._memory.delivery_days.items()
-        return [DayDelivered(day, *sums) for (counted, day), sums in sorted(days) if counted == booking_id]
+        return [each.of_day for each in reports.counted(self._memory, [booking_id])]
 
     async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
         await self._memory.before()

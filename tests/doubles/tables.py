@@ -24,7 +24,7 @@ from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.shared.code_mails import CodeMailCount
-from actors.values import AcceptedTerms, Account, AuditRecord, BatchId, OutboxMessage, Steps, Tenant, finished
+from actors.values import AcceptedTerms, Account, AuditRecord, BatchId, Filtered, OutboxMessage, Steps, Tenant, finished
 from actors.webhooks.messages import Delivery, Webhook
 
 S = TypeVar("S")
@@ -47,6 +47,7 @@ class CatalogTables:
     number: int = 0
     forgotten: int = 0
     revision: int = 0
+    epoch: int = 0
 
     def save(self, entry_id: EntryId, entry: Entry, now_ms: int) -> None:
         kind = ChangeType.UPDATED if entry_id in self.entries else ChangeType.ADDED
@@ -124,12 +125,16 @@ class Memory:
     invoice_numbers: dict[str, int] = field(default_factory=dict)
     # Impressions and clicks, by booking and day.
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    # What was filtered, by booking and day.
+    filtered_days: dict[tuple[str, int], Filtered] = field(default_factory=dict)
     # The number of a website, and whether the configuration names it.
     sites: dict[str, tuple[int, bool]] = field(default_factory=dict)
     # Impressions and clicks, by booking, day and website.
     site_days: dict[tuple[str, int, int], tuple[int, int]] = field(default_factory=dict)
     # The keys of events by day. Each day in it has a partition.
     events: dict[int, dict[bytes, Row]] = field(default_factory=dict)
+    # By day.
+    visitor_secrets: dict[int, bytes] = field(default_factory=dict)
     # A node and the time of its last heartbeat, by its id.
     nodes: dict[str, tuple[NodeInfo, float]] = field(default_factory=dict)
     webhooks: dict[str, Webhook] = field(default_factory=dict)

@@ -57,7 +57,11 @@ async def test_a_backup_is_private_and_complete_and_can_be_deleted(
     data_dir: Path, directory: Path, place: Path
 ) -> None:
     async with files_of(data_dir, directory) as (files, database):
-        await database.transact(lambda connection: connection.execute("create table kept as select 7 as number"))
+        await database.transact(
+            lambda connection: connection.execute(
+                "create table kept as select 7 as number; create table visitor_secrets as select 7 as day"
+            )
+        )
         room = await files.room()
         assert 1_000_000 < room.database_bytes < room.free_bytes
         assert await files.make(NAME, NOON_MS) > 1_000
@@ -74,6 +78,7 @@ async def test_a_backup_is_private_and_complete_and_can_be_deleted(
     assert (await restore(place / NAME, place / "restored")).made_ms == NOON_MS
     async with files_of(place / "restored", directory) as (_, database):
         assert await database.fetchval("select number from kept") == 7
+        assert await database.fetchval("select count(*) from visitor_secrets") == 0, "secrets of days are in no backup"
 
 
 async def test_a_backup_that_is_given_up_leaves_no_file_and_no_process(data_dir: Path, directory: Path) -> None:

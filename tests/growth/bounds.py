@@ -29,6 +29,7 @@ BOUNDED: Mapping[str, str] = {
     "slots": "made by hand",
     "sponsorship_revision": "one row",
     "usecases": "imported, and kept in memory",
+    "visitor_secrets": "a row for a day, deleted after two",
 }
 """Tables that do not grow with use, and why. All others do."""
 

@@ -35,7 +35,6 @@ UNLIMITED = {
     "BOOKINGS__HOLDS_PER_DAY": "100",
     "PAGES__PER_MINUTE": "1000000",
     "ACCOUNT__EXPORTS_PER_HOUR": "1000000",
-    "EVENTS__COUNT_SITES": "true",
 }
 """Settings of nodes that are measured."""
 

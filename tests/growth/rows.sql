@@ -145,6 +145,8 @@ insert into event_counts (booking, day, impressions, clicks, place)
 select number, sales.week_ms / 86400000 + day, 100 + number % 900, number % 10, number % 256
 from sales join event_bookings using (id) cross join generate_series(0, 6) as day, clock
 where (owner < 4 or n > :bookings or day = 0 or day = 1 and random() < :second_days) and clock.today >= sales.week_ms / 86400000 + day;
+insert into event_filtered (booking_id, day, duplicate, crawler, prefetch, capped, inactive)
+select id, day, impressions / 4, impressions / 9, 3, 0, 1 from event_counts join event_bookings on number = booking;
 insert into event_sites (host) select 'site' || n || '.example.com' from generate_series(1, 200) as n;
 insert into event_site_counts (booking, day, site, impressions, clicks, place)
 select booking, day, 1 + booking % 200, impressions / 2, clicks / 2, place from event_counts;

@@ -49,15 +49,14 @@ class Slow:
 
 async def test_idle_connections_end_at_once_and_others_with_their_answer() -> None:
     async with open_memory_server(Slow(3)) as server:
-        idle, fresh, asking, begun = (server.connect() for _ in range(4))
+        idle, asking, begun = (server.connect() for _ in range(3))
         assert (await idle.ask(GET)).status == 200
         await asking.send(GET)
         await begun.send(GET[:10])
         await wait_all_tasks_blocked()
         began = trio.current_time()
         server.engine.stop()
-        for client in (idle, fresh):
-            assert await client.rest() == b""
+        assert await idle.rest() == b""
         assert trio.current_time() == began
         [reply] = await asking.replies()
         assert reply.closes
@@ -65,6 +64,26 @@ async def test_idle_connections_end_at_once_and_others_with_their_answer() -> No
         [reply] = await begun.replies()
         assert reply.closes
         assert trio.current_time() == began + 6
+
+
+@both_engines
+async def test_who_has_just_connected_may_still_send_a_request() -> None:
+    """A proxy has sent it, and may not send it again to another node."""
+    async with open_memory_server(Recorder()) as server:
+        old = server.connect()
+        await trio.sleep(LAST_CALL_SECONDS)
+        fresh, idle = server.connect(), server.connect()
+        await trio.sleep(LAST_CALL_SECONDS / 2)
+        began = trio.current_time()
+        server.engine.announce_stop()
+        server.engine.stop()
+        assert await old.rest() == b""
+        await trio.sleep(LAST_CALL_SECONDS / 4)
+        await fresh.send(GET)
+        [reply] = await fresh.replies()
+        assert (reply.status, reply.closes) == (200, True)
+        assert await idle.rest() == b""
+        assert trio.current_time() == began + LAST_CALL_SECONDS / 2
 
 
 @both_engines

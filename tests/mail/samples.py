@@ -58,7 +58,9 @@ FACTS: Mapping[str, dict[str, str]] = {
     "booking_reserved": BOOKED | {"hold_ms": str(BASE_MS + 30 * MINUTE_MS)},
     "booking_receipt": BOOKED,
     "week_begins": BOOKED | {"shown": "yes"},
-    "week_ended": BOOKED | {"impressions": "15507", "clicks": "321", "refund_cents": "0", "unshown_weeks": "0"},
+    "week_ended": BOOKED
+    | {"impressions": "15507", "clicks": "321", "refund_cents": "0", "unshown_weeks": "0"}
+    | {"filtered": "2468", "duplicate": "1200", "crawler": "1001", "prefetch": "207", "capped": "60", "inactive": "0"},
     "refund_requested": BOOKED | {"reason": REASON},
     "refund_to_decide": BOOKED | {"sponsor": "Example Tools", "reason": REASON},
     "refund_made": BOOKED | {"refund_cents": "9900"},

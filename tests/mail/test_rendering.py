@@ -295,6 +295,13 @@ def test_the_mail_of_a_week_that_begins_says_whether_the_ad_is_shown(shown: str,
         ({"unshown_weeks": "1"}, "was not shown in the week.", "We refund"),
         ({"unshown_weeks": "1", "weeks": "3"}, "was not shown in 1 week of 3.", "We refund"),
         ({"unshown_weeks": "1", "refund_cents": "9900"}, "We refund USD 99.00 for the time", "of 1."),
+        (
+            {},
+            "reported 2,468 more events that did not count: 1,200 of visitors who had been counted that day,",
+            "1 more",
+        ),
+        ({"filtered": "1", "crawler": "1"}, "reported 1 more event that did not count:", "more events"),
+        ({"filtered": "0"}, "Click rate", "did not count"),
     ],
 )
 def test_a_report_says_what_there_is_to_say(facts: Mapping[str, str], words: str, no_words: str) -> None:

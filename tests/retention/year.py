@@ -47,6 +47,7 @@ from storage.postgres.mail import PostgresOutbox
 from storage.postgres.nodes import PostgresNodes
 from storage.postgres.sites import PostgresSites
 from storage.postgres.submissions import PostgresSubmissions
+from storage.postgres.visitor_secrets import PostgresVisitorSecrets
 from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
 from tests.api.world import NODE, SECRETS, Postbox
@@ -56,6 +57,7 @@ from tests.doubles.nodes import MemoryNodes
 from tests.doubles.sites import MemorySites
 from tests.doubles.submissions import MemorySubmissions
 from tests.doubles.tables import Memory
+from tests.doubles.visitor_secrets import MemoryVisitorSecrets
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
 from tests.stores.conftest import stores_in_memory, stores_over
 
@@ -78,7 +80,9 @@ RULES = RetentionRules(
 )
 """Lives that fit into one period, so that two periods show what stays."""
 
-GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days", "event_site_counts", "invoices"})
+GROWING = frozenset(
+    {"bookings", "booking_keys", "slot_weeks", "delivery_days", "event_filtered", "event_site_counts", "invoices"}
+)
 """Tables that keep what was paid for, its idempotency key and invoices, and what was delivered for it."""
 
 GROWING_IN_POSTGRES = GROWING - {"delivery_days"} | {"event_bookings", "event_counts"}
@@ -112,10 +116,12 @@ def stores_in(below: Memory | Database) -> Stores:
         shared |= {"outbox": MemoryOutbox(below), "catalog": MemoryCatalog(below)}
         shared |= {"submissions": MemorySubmissions(below)}
         shared |= {"sites": MemorySites(below), "nodes": MemoryNodes(below)}
+        shared |= {"visitor_secrets": MemoryVisitorSecrets(below)}
         return Stores(database=MemoryDatabase(trio.lowlevel.checkpoint), announcements=Unheard(), **shared)
     shared |= {"outbox": PostgresOutbox(below), "catalog": PostgresCatalog(below)}
     shared |= {"submissions": PostgresSubmissions(below)}
     shared |= {"sites": PostgresSites(below), "nodes": PostgresNodes(below)}
+    shared |= {"visitor_secrets": PostgresVisitorSecrets(below)}
     return Stores(database=below, announcements=Unheard(), **shared)
 
 
@@ -124,6 +130,7 @@ async def sizes(below: Memory | Database) -> Mapping[str, int]:
     if isinstance(below, Memory):
         names = {
             "site_days": "event_site_counts",
+            "filtered_days": "event_filtered",
             "submissions": "catalog_submissions",
             "keys": "api_keys",
             "audits": "audit",
@@ -308,10 +315,10 @@ class Year:
             f"dp_{self.day}", f"pay_foreign{self.day}", PaymentState.DISPUTED
         )
         assert isinstance(foreign, Refused)
-        outcomes = await services.events.record_all(
-            [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")], OTHER
-        )
-        assert len(outcomes) == 1
+        shown = Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")
+        outcomes = await services.events.record_all([shown, shown], OTHER)
+        assert len(outcomes) == 2
+        await services.events.filtered._round()
 
     async def _leaver(self, email: str) -> None:
         """Somebody signs up, looks around, and deletes the account."""

@@ -1,12 +1,11 @@
 """Bugs to plant in the catalog, one at a time: see `key_bugs`."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from actors.catalog import state
-from actors.catalog.messages import Entry, EntryId, EntryRetired, Kind, Retired, RetireEntry
+from actors.catalog.messages import Entry, EntryId, EntryRetired, Retired, RetireEntry
 from actors.catalog.state import EntryWork
-from service.snapshots.catalog_entries import CatalogList, Row, SnapshotBuilder
+from service.snapshots.catalog_entries import CatalogList
 from service.snapshots.change_log import ChangeLog, ChangePage
 from tests.doubles.tables import CatalogTables
 from tests.simulation.planting import Bugs
@@ -15,11 +14,11 @@ from tests.simulation.rules import Scene
 BUGS = Bugs(Scene.CATALOG)
 
 
-@BUGS.around(SnapshotBuilder, "_gone")
-def retired_entry_stays(right: Any, builder: SnapshotBuilder, kind: Kind) -> Sequence[Row]:
+@BUGS.around(CatalogList, "edited")
+def retired_entry_stays(right: Any, entries: CatalogList, gone: Any, new: Any) -> Any:
     """A node goes on to show an entry that was retired."""
-    saved = {change.slug for change in builder.changes if change.document is not None}
-    return [row for row in right(builder, kind) if row.slug in saved]
+    saved = {row.slug for row in new}
+    return right(entries, [row for row in gone if row.slug in saved], new)
 
 
 @BUGS.around(CatalogTables, "remove")

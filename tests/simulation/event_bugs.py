@@ -12,7 +12,7 @@ from actors.clock import DAY_MS, day_of
 from actors.events import actor as deduper
 from actors.events import partitions
 from actors.events.actor import EventDeduper
-from actors.events.messages import Event, Kind, Record, Row, Window
+from actors.events.messages import Event, Kind, Record, Row, Unit, Window
 from actors.events.router import EventOutcome
 from actors.events.state import EventRules, VisitorHasher, days_to_keep, rows_of
 from actors.events.windows import WindowReader
@@ -24,8 +24,8 @@ from service.api.operation import Call
 from service.api.operations import events
 from service.api.rate_limits import Budgets
 from storage.events.divided_batches import Elsewhere
-from tests.simulation.faults import Link, LinkedEvents, LinkedSponsorship
-from tests.simulation.intake import CountedPlacements, handled
+from tests.simulation.faults import Link, LinkedEvents, LinkedSecrets, LinkedSponsorship
+from tests.simulation.intake import CountedPlacements, CountedSecrets, handled
 from tests.simulation.planting import Bugs, ignoring_faults, replaced, swapped
 from tests.simulation.rules import Scene
 
@@ -301,24 +301,95 @@ def refused_and_recorded_later(mailbox: Mailbox[Any, Any], envelope: Any) -> Non
 class KeyWithoutKind(VisitorHasher):
     """A click after an impression is a duplicate."""
 
-    def keys(self, day: int, events: Sequence[Event]) -> list[bytes]:
-        return super().keys(day, [event._replace(kind=Kind.IMPRESSION) for event in events])
+    def keys(self, day: int, events: Sequence[Event], unit: Unit = Unit.DEVICE) -> list[bytes]:
+        return super().keys(day, [event._replace(kind=Kind.IMPRESSION) for event in events], unit)
 
 
 @BUGS.part("hasher")
 class KeyWithoutBooking(VisitorHasher):
     """A visitor counts for one booking only."""
 
-    def keys(self, day: int, events: Sequence[Event]) -> list[bytes]:
-        return super().keys(day, [event._replace(booking_id="") for event in events])
+    def keys(self, day: int, events: Sequence[Event], unit: Unit = Unit.DEVICE) -> list[bytes]:
+        return super().keys(day, [event._replace(booking_id="") for event in events], unit)
 
 
 @BUGS.part("hasher")
 class KeyWithoutDay(VisitorHasher):
     """A visitor counts on one day only."""
 
-    def keys(self, day: int, events: Sequence[Event]) -> list[bytes]:
-        return super().keys(0, events)
+    def keys(self, day: int, events: Sequence[Event], unit: Unit = Unit.DEVICE) -> list[bytes]:
+        return super().keys(0 if unit is Unit.DEVICE else day, events, unit)
+
+
+@BUGS.part("deduper")
+class KeyOfYesterday(EventDeduper):
+    """An event of the unit day that waits over midnight keeps its key."""
+
+    def _keys_on(self, day: int, message: Record) -> Sequence[bytes]:
+        return message.keys if message.unit is Unit.DAY else super()._keys_on(day, message)
+
+
+@BUGS.part("hasher")
+class KeyOfUnknownSecret(VisitorHasher):
+    """A node without the secret of a day uses another one."""
+
+    def keys(self, day: int, events: Sequence[Event], unit: Unit = Unit.DEVICE) -> list[bytes]:
+        try:
+            return super().keys(day, events, unit)
+        except StorageUnavailable:
+            return VisitorHasher(bytes(32)).keys(day, events)
+
+
+# Secrets of days.
+
+
+@BUGS.part("secret_store")
+class SecretOfEachNode(LinkedSecrets):
+    """Each node has its own secret of a day."""
+
+    async def agree(self, offered: Mapping[int, bytes], first_day: int) -> Mapping[int, bytes]:
+        return {**await super().agree(offered, first_day), **offered}
+
+
+@BUGS.part("secret_store")
+class SecretKept(LinkedSecrets):
+    """Secrets are not deleted."""
+
+    async def agree(self, offered: Mapping[int, bytes], first_day: int) -> Mapping[int, bytes]:
+        return await super().agree(offered, 0)
+
+
+@BUGS.part("visitor_secrets")
+class SecretOfYesterday(CountedSecrets):
+    """A day has the secret of the day before."""
+
+    async def _round(self) -> None:
+        known = [*self._hasher._secrets.values()]
+        entropy, self._entropy = self._entropy, _Known(known) if known else self._entropy
+        try:
+            await super()._round()
+        finally:
+            self._entropy = entropy
+
+
+class _Known:
+    def __init__(self, known: Sequence[bytes]) -> None:
+        self._known = known
+
+    def token(self, size: int) -> bytes:
+        return self._known[-1]
+
+
+@BUGS.function(events, "visitor_of_day")
+def visitor_without_address(address: str, agent: str) -> str:
+    """A visitor of the unit day is a user agent."""
+    return f"\n{agent}"
+
+
+@BUGS.function(events, "_problem_of_clients")
+def anybody_names_clients(services: Services, call: Call, events: object) -> None:
+    """Any client may name others."""
+    return
 
 
 # Live placements.

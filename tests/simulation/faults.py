@@ -15,7 +15,7 @@ import trio
 from actors.bookings.reports import SlotReach
 from actors.bookings.store import Overview
 from actors.clock import DAY_MS, SECOND_MS
-from actors.events.messages import Row, Window
+from actors.events.messages import FilteredRow, Row, Window
 from actors.keys.messages import Resolved
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from storage.events.divided_batches import Elsewhere
@@ -24,6 +24,7 @@ from tests.doubles.keys import MemoryKeys
 from tests.doubles.sites import MemorySites
 from tests.doubles.sponsorship import MemorySponsorship
 from tests.doubles.tables import Memory
+from tests.doubles.visitor_secrets import MemoryVisitorSecrets
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -296,6 +297,10 @@ class LinkedSites(MemorySites):
     """Websites in memory."""
 
 
+class LinkedSecrets(MemoryVisitorSecrets):
+    """The secrets of days in memory."""
+
+
 class LinkedEvents(MemoryEvents):
     """Event keys in memory.
 
@@ -319,6 +324,19 @@ class LinkedEvents(MemoryEvents):
             committed = waits or world.tally.committed.get(name, tick) < tick
             world.count(f"an unknown outcome was settled: {'committed' if committed else 'not committed'}")
         return added
+
+    async def add_filtered(self, batch_id: BatchId, rows: Sequence[FilteredRow]) -> None:
+        link = self._memory
+        assert isinstance(link, Link)
+        world = link.node.world
+        if list(rows) != sorted(rows):
+            world.violations.append(f"{batch_id!r} could deadlock: its rows are not sorted")
+        attempt = world.tally.flushing(batch_id, rows, world.history.tick(), trio.current_time())
+        try:
+            await super().add_filtered(batch_id, rows)
+            attempt.good = True
+        finally:
+            attempt.end = trio.current_time()
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         found = await plainly(super().windows(booking_ids))

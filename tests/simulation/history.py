@@ -157,7 +157,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A report of a website or a relay. `spoilt` is the index of the event that is malformed."""
+    """A report of a website or a relay. `spoilt` is the index of the event that is malformed. `seen` are the addresses and
+    user agents that a relay names, one for each event."""
 
     events: tuple[Event, ...]
     client: str
@@ -165,6 +166,21 @@ class Post:
     agent: str = "Mozilla/5.0 (X11; Linux x86_64)"
     purpose: str = ""
     spoilt: int | None = None
+    by_day: bool = False
+    seen: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def named(self) -> tuple[Event, ...]:
+        """The events with the visitors that they count for. All addresses are IPv4."""
+        if not self.by_day:
+            return self.events
+        seen = self.seen or ((self.client, self.agent),) * len(self.events)
+        return tuple(each._replace(visitor="\n".join(who)) for each, who in zip(self.events, seen, strict=True))
+
+    @property
+    def forged(self) -> bool:
+        """Whether it names clients and must not."""
+        return bool(self.seen) and not (self.by_day and self.client.startswith("127."))
 
     @property
     def origin(self) -> str:

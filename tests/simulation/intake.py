@@ -9,12 +9,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import trio
+
 from actors.bookings.records import BookingView
 from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
-from actors.events.messages import Event, Record, Window
+from actors.events.filtered import FilteredCounts
+from actors.events.messages import Event, Record, Unit, Window
 from actors.events.partitions import PartitionManager
 from actors.events.router import EventOutcome, EventRouter
+from actors.events.secrets import VisitorSecrets
 from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
 from actors.kernel.actor import Actor
@@ -28,6 +32,7 @@ from service.api.operation import Operation
 from service.api.operations import events, placements
 from service.snapshots.placements import Placements
 from tests.simulation.history import Handed, Heard, Nothing, Post, Reported, Unknown
+from tests.simulation.oracle.tally import Filtering
 from tests.simulation.sides import Counted, NodeSide, answering
 
 if TYPE_CHECKING:
@@ -51,6 +56,25 @@ class CountedSites(Counted, SiteBook):
     pass
 
 
+class CountedFiltered(Counted, FilteredCounts):
+    """Notes how each life of a node ends."""
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        life = self.node.world.tally.filtering.setdefault(self._owner.partition("/")[0], Filtering())
+        try:
+            await super().run(task_status=task_status)
+            life.stopped = True
+        finally:
+            life.end = trio.current_time()
+
+
+class CountedSecrets(Counted, VisitorSecrets):
+    """Makes the next secret just before its day, so that it is sometimes missing."""
+
+    check_seconds = 0.7
+    ahead_ms = 500
+
+
 class Recorder:
     """A deduper that records each of its intents."""
 
@@ -59,8 +83,8 @@ class Recorder:
         self._deduper = deduper
         self._overloaded = overloaded
 
-    def keyed(self, events: Sequence[Event], site: int | None = None) -> Record:
-        return self._deduper.keyed(events, site)
+    def keyed(self, events: Sequence[Event], site: int | None = None, unit: Unit = Unit.DEVICE) -> Record:
+        return self._deduper.keyed(events, site, unit)
 
     async def record_keyed(self, handed: Record) -> Sequence[bool]:
         about = Handed(request_id.get(), tuple(handed.events))
@@ -100,12 +124,17 @@ class Intake(NodeSide):
         assert isinstance(self.placements, CountedPlacements)
         assert isinstance(self.partitions, CountedKeeper)
         assert isinstance(services.sites, CountedSites)
+        assert isinstance(services.visitor_secrets, CountedSecrets)
+        services.visitor_secrets.node = node
         self.placements.node = self.partitions.node = services.sites.node = node
+        self.filtered = services.events.filtered
+        assert isinstance(self.filtered, CountedFiltered)
+        self.filtered.node = node
         self._handlers = handlers
         # Requests in flight that a full mailbox has rejected.
         self._overloaded: set[str] = set()
         recorders = [Recorder(node, deduper, self._overloaded) for deduper in self.dedupers]
-        router = EventRouter(cast("list[EventDeduper]", recorders), services.events.sections)
+        router = EventRouter(cast("list[EventDeduper]", recorders), services.events.filtered, services.events.sections)
         windows = cast("WindowReader", Windows(self.windows, self._overloaded))
         self._services = replace(services, events=router, windows=windows)
 
@@ -123,7 +152,8 @@ class Intake(NodeSide):
     @property
     def members(self) -> list[Member]:
         sites = [self._services.sites] if self._services.sites.rules.count else []
-        return [self.placements, *self.actors, self.partitions, *sites]
+        secrets = self._services.visitor_secrets
+        return [self.placements, self.filtered, *self.actors, self.partitions, secrets, *sites]
 
     def _observe(self, batch: ServedBatch) -> None:
         if batch.size > 1:
@@ -166,7 +196,8 @@ class Intake(NodeSide):
         if post is not None and post.origin:
             headers["origin"] = post.origin
         body = b"" if post is None else written(post)
-        request = Request(operation.method, operation.path, {}, "", headers, body, client)
+        query = "unit=day" if post is not None and post.by_day else ""
+        request = Request(operation.method, operation.path, {}, query, headers, body, client)
         return await dispatch(self._services, operation, request)
 
     # Requests of sponsors.
@@ -184,6 +215,8 @@ class Intake(NodeSide):
 def written(post: Post) -> bytes:
     """Return the body of a post."""
     each = [{"bookingId": event.booking_id, "kind": event.kind, "visitorId": event.visitor} for event in post.events]
+    for event, (address, agent) in zip(each, post.seen, strict=False):
+        event |= {"clientAddress": address, "userAgent": agent}
     if post.spoilt is not None:
         each[post.spoilt]["kind"] = "seen"
     return json.dumps({"events": each} if post.batch else each[0]).encode()

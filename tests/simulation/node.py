@@ -53,10 +53,27 @@ from tests.doubles.tables import Memory
 from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import MemoryDatabase, TrioClock
 from tests.simulation.editors import CountedCatalog, Desk, LinkedCatalog, RecordedEditor
-from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSites, LinkedSponsorship, Look
+from tests.simulation.faults import (
+    Link,
+    LinkedEvents,
+    LinkedKeys,
+    LinkedSecrets,
+    LinkedSites,
+    LinkedSponsorship,
+    Look,
+)
 from tests.simulation.history import Complete, EndAt, IssueFor, Nothing, Paced, Rotate, SetTo, Start, Unknown
 from tests.simulation.identity import Identity, LinkedDevices, LinkedSessions, RegisteredDevices, RegisteredSessions
-from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, CountedSites, Handlers, Intake
+from tests.simulation.intake import (
+    HANDLERS,
+    CountedFiltered,
+    CountedKeeper,
+    CountedPlacements,
+    CountedSecrets,
+    CountedSites,
+    Handlers,
+    Intake,
+)
 from tests.simulation.limits import BASE_URL, SECRETS, node_limits, settings
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
@@ -95,13 +112,16 @@ class Parts:
     payments: type[LinkedPayments] = LinkedPayments
     hasher: type[VisitorHasher] = VisitorHasher
     deduper: type[EventDeduper] = EventDeduper
+    filtered: type[CountedFiltered] = CountedFiltered
     windows: type[WindowReader] = WindowReader
     event_store: type[LinkedEvents] = LinkedEvents
     site_store: type[LinkedSites] = LinkedSites
+    secret_store: type[LinkedSecrets] = LinkedSecrets
     workers: type[WorkerEvents] = WorkerEvents
     placements: type[CountedPlacements] = CountedPlacements
     partitions: type[CountedKeeper] = CountedKeeper
     sites: type[CountedSites] = CountedSites
+    visitor_secrets: type[CountedSecrets] = CountedSecrets
     mail: type[CountedSender] = CountedSender
     outbox: type[LinkedOutbox] = LinkedOutbox
     transport: type[LinkedTransport] = LinkedTransport
@@ -141,6 +161,7 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         events=divided or events,
         sections=divided,
         sites=parts.site_store(link),
+        visitor_secrets=parts.secret_store(link),
         nodes=MemoryNodes(Memory()),
         accounts=MemoryAccounts(Memory()),
         retention=MemoryRetention(Memory()),

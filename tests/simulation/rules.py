@@ -19,6 +19,7 @@ from actors.sessions.state import SessionRules
 from actors.shared.code_mails import CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.values import Tier
+from service.schemas.urls import public_address
 
 
 class Scene(StrEnum):
@@ -82,7 +83,7 @@ BOOKINGS = BookingRules(
     settle_ms=1_900,
     digest_ms=2_000,
 )
-SUBMISSIONS = SubmissionRules(pending=3, mail_every_ms=2_000)
+SUBMISSIONS = SubmissionRules(public_address, pending=3, mail_every_ms=2_000)
 SWEEPER = SweeperLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
 PAGE_MS = 1_500
 """How long after its hold the processor's page of a booking still accepts money."""

@@ -19,6 +19,7 @@ from tests.simulation import (
     clients,
     editors,
     event_bugs,
+    filtered_bugs,
     gadgets,
     journey_bugs,
     key_bugs,
@@ -121,10 +122,10 @@ SITE = Area(
     oracle.judge_site,
     sights.of_site,
     sometimes.SITE,
-    {**event_bugs.BUGS, **worker_bugs.BUGS},
+    {**event_bugs.BUGS, **filtered_bugs.BUGS, **worker_bugs.BUGS},
     opens=stage.open_site,
     side=attrgetter("intake"),
-    watches={"events": watches.counting},
+    watches={"events": watches.counting, "filtered": watches.filtering},
 )
 """Placements and events of websites. Needs sponsorship, which sells the placements."""
 PEOPLE = Area(

@@ -127,6 +127,7 @@ def open_site(world: "World") -> None:
         row = Row("bok_stage_0", b"%16d" % day, Kind.IMPRESSION)
         memory.events[day] = {row.key: row}
         memory.delivery_days["bok_stage_0", day] = (1, 0)
+    memory.visitor_secrets.update({day: b"%32d" % day for day in (today - 2, today - 1)})
 
 
 def _sell(world: "World", booking_id: str, slot: Slot, week_ms: int, made_ms: int, *, approved: bool = True) -> Booking:

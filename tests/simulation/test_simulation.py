@@ -37,6 +37,7 @@ FOUND_BY = {
     "failure-taken-for-that-of-a-later-refund": 15,
     "foreign-session-pays": 1,
     "half-a-batch-answered": 11,
+    "filtered-lost-at-the-stop": 2,
     "known-network-without-end": 4,
     "lock-never-forgiven": 8,
     "refund-in-wrong-window": 11,

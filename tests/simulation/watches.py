@@ -5,7 +5,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from actors.values import BatchId
-from tests.simulation.oracle import commits, counts, notifications, renewals, submissions
+from tests.simulation.oracle import commits, counts, filtered, notifications, renewals, submissions
 from tests.simulation.oracle.keys import keys_of_ended_sessions, too_many_keys, too_many_keys_today
 from tests.simulation.oracle.log import KEEPER, LEDGER, Commit
 from tests.simulation.oracle.quota import totals
@@ -45,6 +45,15 @@ def counting(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     done = work()
     stored = world.tally.note(world.memory, before, batch_id, world.history.tick())
     world.violations.extend(counts.judge(world, f"{batch_id!r}", before, stored))
+    return done
+
+
+def filtering(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
+    """A write of what was filtered."""
+    flush = world.tally.flushes[batch_id.owner, batch_id.seq]
+    done = work()
+    world.violations.extend(filtered.judge(world, f"{batch_id!r}", flush))
+    flush.committed = True
     return done
 
 

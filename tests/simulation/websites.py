@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 RELAY = "127.0.0.1"
 """An address in a network without a limit."""
+BROWSERS = ("Mozilla/5.0 (X11; Linux x86_64)", "Mozilla/5.0 (Android 16; Mobile)")
 CRAWLER = "ExampleBot/1.0 (+https://example.com/bot)"
 ADVERTISERS = 2
 ADMINISTRATOR = "admin-0@example.org"
@@ -56,6 +57,16 @@ async def _post_until_answered(me: Client, post: Post) -> None:
 def _address(me: Client) -> str:
     """One of many addresses, so that pages are rarely limited."""
     return f"203.0.{me.random.randint(0, 200)}.{me.random.randint(1, 200)}"
+
+
+def _by_day(me: Client, post: Post) -> Post:
+    """Often of the unit day, from one of few addresses, or of a relay from several of them."""
+    if me.chance(0.6):
+        return post
+    seen = [(f"203.0.201.{me.random.randint(1, 6)}", me.random.choice(BROWSERS)) for _ in post.events]
+    if post.batch and me.chance(0.8):
+        return replace(post, by_day=me.chance(0.9), seen=tuple(seen))
+    return replace(post, by_day=True, client=post.client if post.batch else seen[0][0], agent=seen[0][1])
 
 
 def _visitor(me: Client) -> str:
@@ -96,7 +107,7 @@ async def website(me: Client) -> None:
     if not me.world.board.seen or me.chance(0.3):
         await _look(me)
     event = _event(me)
-    post = Post((event._replace(kind=Kind.IMPRESSION),), _address(me))
+    post = _by_day(me, Post((event._replace(kind=Kind.IMPRESSION),), _address(me)))
     click = replace(post, events=(event._replace(kind=Kind.CLICK),))
     match me.random.randrange(12):
         case 0:
@@ -124,7 +135,7 @@ async def relay(me: Client) -> None:
     events = [_event(me) for _ in range(me.random.randint(2, 5))]
     if me.chance(0.3):
         events.append(me.random.choice(events))
-    post = Post(tuple(events), RELAY, batch=True)
+    post = _by_day(me, Post(tuple(events), RELAY if me.chance(0.95) else _address(me), batch=True))
     if me.chance(0.12):
         post = replace(post, spoilt=me.random.randrange(len(events)))
     if me.chance(0.2):
@@ -148,6 +159,7 @@ async def night_owl(me: Client) -> None:
         await _look(me)
     owls = world.board.visitors[:2] or [_visitor(me)]
     post = Post((Event(_booking(me), me.random.choice(tuple(Kind)), me.random.choice(owls)),), _address(me))
+    post = _by_day(me, post)
     if me.chance(0.3):
         await me.at_once(*[partial(_post, me, post, node) for node in world.nodes])
     else:

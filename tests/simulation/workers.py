@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import trio
 
-from actors.events.messages import Kind, Row, Window
+from actors.events.messages import FilteredRow, Kind, Row, Window
 from actors.values import BatchId, OutcomeUnknown, StorageUnavailable
 from storage.events.distribution import PlaceMap, Worker
 from storage.events.divided_batches import DividedBatches, Elsewhere, Part
@@ -92,6 +92,9 @@ class WorkerEvents:
         finally:
             if hidden := self._crashes.pop(name, reported) - reported:
                 self._world.count("crashes of parts that were not reported", hidden)
+
+    async def add_filtered(self, batch_id: BatchId, rows: Sequence[FilteredRow]) -> None:
+        await self._store.add_filtered(batch_id, rows)
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         return await self._store.windows(booking_ids)

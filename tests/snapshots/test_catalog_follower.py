@@ -9,7 +9,8 @@ import trio
 from actors.catalog.messages import Kind
 from actors.values import Overloaded
 from service.snapshots import catalog as catalog_module
-from service.snapshots.catalog import CatalogLimits
+from service.snapshots import catalog_entries, search_index
+from service.snapshots.catalog import Catalog, CatalogLimits
 from service.snapshots.catalog_entries import Position
 from tests.doubles.catalog import PromptCatalog
 from tests.fakes import Script
@@ -144,3 +145,21 @@ async def test_many_new_entries_are_found_by_their_titles_first_and_soon_by_all_
         await trio.sleep(0.1)
         assert [len((await catalog.search(Kind.BOTS, q, 9))[0].documents) for q in ("fence", "roses")] == [5, 5]
         assert not catalog._related, "it may be another entry now"
+
+
+async def test_a_large_change_gives_way_to_the_event_loop_at_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((catalog_module, "AT_ONCE_CHANGES"), (search_index, "STRETCH_SECONDS")):
+        monkeypatch.setattr(module, name, 0)
+    for module, name in ((catalog_entries, "STEP"), (catalog_module, "FREED")):
+        monkeypatch.setattr(module, name, 2)
+    turns = list[None]()
+    monkeypatch.setattr(catalog_module, "_turn", lambda: turns.append(None))
+    world = CatalogWorld()
+    catalog = Catalog(world.store)
+    for names, changed in (("abcde", 5), ("bcdef", 6)):
+        turns.clear()
+        await world.store.replace(of_bots(*(bot(slug, name=f"Fence {names}") for slug in names), prune=True))
+        await catalog._round()
+        assert [slug for _, slug in catalog.snapshot.lists[Kind.BOTS].positions(0, 9)] == sorted(names)
+        assert len((await catalog.search(Kind.BOTS, names, 9))[0].documents) == 5
+        assert len(turns) >= changed

@@ -6,9 +6,10 @@ from actors.catalog.messages import Entry, EntryId, Kind
 from actors.catalog.submission_rules import Decision, Snapshot, SubmissionRules, decide
 from actors.catalog.submissions import Answer, Message, ProposeEntry, ReviewSubmission, Submission, SubmissionSaved
 from actors.values import Agent, AuditRecord
+from service.schemas.urls import public_address
 from tests.snapshots.entries import bot
 
-RULES = SubmissionRules()
+RULES = SubmissionRules(public_address)
 NOW = 1_790_000_000_000
 ANN, ADMIN = Agent("key", "key_ann", "ann@example.com"), Agent("session", "ses_admin", "admin@example.com")
 

@@ -19,7 +19,7 @@ from actors.bookings.records import (
 from actors.bookings.schedule import REQUEST_DAYS
 from actors.shared.announcements import Topic
 from actors.times import WEEK_MS, day_of
-from actors.values import Code
+from actors.values import NOT_FILTERED, Code, Filtered
 from tests.state.ledger import (
     ANN,
     BOB,
@@ -59,10 +59,10 @@ def follow(ledger: Ledger, at_ms: int) -> None:
     ledger.act(FollowSchedule("b1", ledger.origin()))
 
 
-def show(ledger: Ledger, week: int, impressions: int = 10, clicks: int = 1) -> None:
+def show(ledger: Ledger, week: int, impressions: int = 10, clicks: int = 1, filtered: Filtered = NOT_FILTERED) -> None:
     """Count events on the Tuesday of a week."""
     day = day_of(MONDAY + week * WEEK_MS) + 1
-    ledger.days.setdefault("b1", []).append(DayDelivered(day, impressions, clicks))
+    ledger.days.setdefault("b1", []).append(DayDelivered(day, impressions, clicks, filtered))
     before = ledger.delivered.get("b1", (0, 0))
     ledger.delivered["b1"] = before[0] + impressions, before[1] + clicks
 
@@ -107,22 +107,24 @@ def test_the_begin_of_a_week_says_that_the_account_is_suspended() -> None:
 
 def test_each_day_is_published_once_its_counts_are_final() -> None:
     ledger = sold()
-    show(ledger, 1, 10, 2)
+    show(ledger, 1, 10, 2, Filtered(capped=3))
     follow(ledger, NEXT_MONDAY + 2 * DAY + SETTLE - 1)
     assert ledger.published() == ["delivery.day"]
     follow(ledger, NEXT_MONDAY + 2 * DAY + SETTLE)
     data = [json.loads(each.payload) for each in ledger.webhook_events]
-    assert [(each["date"], each["impressions"], each["clicks"]) for each in data] == [
-        ("2026-11-23", 0, 0),
-        ("2026-11-24", 10, 2),
+    assert [(each["date"], each["impressions"], each["clicks"], each["filtered"]) for each in data] == [
+        ("2026-11-23", 0, 0, NOT_FILTERED._asdict()),
+        ("2026-11-24", 10, 2, Filtered(capped=3)._asdict()),
     ]
     assert not ledger.last.visible
 
 
 def test_a_node_that_was_away_for_weeks_does_all_steps_in_order() -> None:
     ledger = sold()
-    show(ledger, 1)
+    show(ledger, 1, filtered=Filtered(5, 4, 3, 2, 1))
     follow(ledger, NEXT_MONDAY + 3 * WEEK_MS)
+    facts = json.loads(ledger.mails[-1].facts)
+    assert [facts[name] for name in ("filtered", *Filtered._fields)] == ["15", "5", "4", "3", "2", "1"]
     assert ledger.published() == ["delivery.day"] * 7
     assert ledger.mailed() == ["week_begins", "week_ended"]
     assert (ledger.status("b1"), ledger.bookings["b1"].next_step_ms) == (PAID, None)

@@ -37,6 +37,24 @@ def test_an_edit_has_the_entry_as_its_base_and_a_new_entry_has_none() -> None:
     assert [(each.action, each.id) for each in desk.last.audits] == []
 
 
+@pytest.mark.parametrize(
+    "address", ["http://printer/", "https://10.0.0.1/", "https://files.internal/", "http://localhost:80/"]
+)
+def test_an_address_that_a_third_party_adds_is_public_when_it_is_proposed_and_when_it_is_accepted(address: str) -> None:
+    desk, kept = Desk(), bot("kept", templateUrl=address)
+    desk.put(kept)
+    assert code(desk.one(propose(submission(1, templateUrl=address)))) is Code.INVALID_REQUEST
+    assert (
+        code(desk.one(propose(submission(2, "kept", templateUrl=address + "other"), edit=True))) is Code.INVALID_REQUEST
+    )
+    edited = saved(desk.one(propose(submission(3, "kept", templateUrl=address, job="Another."), edit=True)))
+    assert code(desk.one(review(edited, desk.current("kept")))) is None
+    older = submission(4, templateUrl=address)
+    desk.rows.submissions[older.id] = older
+    assert code(desk.one(review(older))) is Code.INVALID_STATE
+    assert code(desk.one(review(older, accept=False, note="No."))) is None
+
+
 def test_submissions_of_a_mailbox_that_wait_count_together_also_within_a_batch() -> None:
     desk = Desk()
     desk.rows.siblings = {"ten_1": frozenset({"ten_2"}), "ten_2": frozenset({"ten_1"})}

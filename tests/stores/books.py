@@ -20,11 +20,12 @@ from actors.bookings.records import (
     YoutubeStatus,
 )
 from actors.bookings.state import BookingRules, Decision, LockSet, Snapshot, decide, rows_to_lock
+from actors.events.messages import FilteredRow
 from actors.keys.state import Decision as KeysDecision
 from actors.keys.state import LockSet as KeysWanted
 from actors.keys.state import Snapshot as KeysSnapshot
 from actors.times import WEEK_MS, week_of
-from actors.values import Account, Agent, AuditRecord, BatchId, Tenant, Tier
+from actors.values import Account, Agent, AuditRecord, BatchId, Filtered, Tenant, Tier
 from storage.connection.pool import Connection
 from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores
@@ -240,6 +241,10 @@ class Books:
             await connection.execute("select count_days($1, $2, $3, $4)", [booking_id], [day], [impressions], [clicks])
 
         await below.read(insert)
+
+    async def filter(self, *rows: tuple[str, int, Filtered]) -> None:
+        """Add to what was filtered of bookings by day."""
+        await self.stores.events.add_filtered(self.next_batch_id(), [FilteredRow(*row) for row in rows])
 
     async def weeks(self) -> dict[tuple[str, int], str]:
         """The booking that holds each week."""

@@ -10,8 +10,8 @@ from actors.bookings.demo import DemoData
 from actors.bookings.messages import Origin
 from actors.bookings.store import DemoStore
 from actors.clock import day_of
-from actors.events.messages import Kind, Row
-from actors.values import Agent
+from actors.events.messages import FilteredRow, Kind, Row
+from actors.values import NOT_FILTERED, Agent, Filtered
 from service.seed.demo import demo_data
 from storage.connection.pool import Database
 from storage.postgres.demo import PostgresDemo
@@ -70,6 +70,20 @@ async def test_events_add_to_the_figures_of_a_demo_and_go_with_them_when_it_is_r
     assert await tally.counts() == figures()
 
 
+async def test_what_was_filtered_of_a_demo_is_told_and_goes_with_it(
+    demo: DemoStore, stores: Stores, tally: Tally
+) -> None:
+    await replace(demo, DATA, 1)
+    some = [FilteredRow(each, TODAY, Filtered(duplicate=1)) for each in SHOWN]
+    for number in (2, 3):
+        await stores.events.add_filtered(tally.next_batch_id(), some)
+        filtered = {each.filtered for shown in SHOWN for each in await stores.sponsorship.delivered(shown)}
+        assert filtered == {NOT_FILTERED, Filtered(duplicate=1)}
+        await replace(demo, DATA, number)
+        left = {each.filtered for shown in SHOWN for each in await stores.sponsorship.delivered(shown)}
+        assert left == {NOT_FILTERED}
+
+
 async def test_a_visitor_counted_today_is_not_counted_again_after_the_demo_was_replaced(
     demo: DemoStore, tally: Tally
 ) -> None:
@@ -119,6 +133,8 @@ async def test_events_that_are_counted_while_a_demo_is_replaced_neither_deadlock
             some = sorted({of(chance.choice(SHOWN), chance.randrange(10_000)) for _ in range(40)})
             added = await tallies[place].stores.events.record(tallies[place].next_batch_id(), TODAY, some)
             said += len(added)
+            filtered = [FilteredRow(each, TODAY, Filtered(duplicate=1)) for each in SHOWN]
+            await tallies[place].stores.events.add_filtered(tallies[place].next_batch_id(), filtered)
 
     async def seeder() -> None:
         for number in range(1, 6):

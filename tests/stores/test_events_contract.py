@@ -1,16 +1,17 @@
 """The contract of the event store, over Postgres, over sharded tables, and in memory."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 
 from actors.bookings.records import OPEN, BookingStatus, CampaignStatus, Side
-from actors.events.messages import NEVER, Kind, Window
+from actors.events.messages import NEVER, FilteredRow, Kind, Window
 from actors.events.store import EventStore
-from actors.times import WEEK_MS
-from actors.values import BatchId
+from actors.times import DAY_MS, WEEK_MS
+from actors.values import BatchId, Filtered
 from tests.fakes import together
-from tests.stores.books import Books, booking, campaign, slot, sponsor, week
+from tests.stores.books import NOW, Books, booking, campaign, slot, sponsor, week
 from tests.stores.conftest import Stores
 from tests.stores.tallies import Tally, counted, keys_of, row, rows
 
@@ -248,3 +249,47 @@ async def test_bookings_that_nobody_made_are_left_out(stores: Stores, store: Eve
     }
     assert await store.windows(["unknown"]) == {}
     assert await store.windows([]) == {}
+
+
+# What was filtered.
+
+
+async def test_what_was_filtered_of_paid_bookings_adds_up_on_the_days_that_can_have_counts(stores: Stores) -> None:
+    books, monday = Books(stores), week(1) // DAY_MS
+    await a_world(books)
+    paid: dict[str, Any] = {"status": BookingStatus.PAID, "paid_ms": NOW}
+    await books.lay_out(
+        booking(1, week_start_ms=week(1), weeks=2, **paid),
+        booking(2, week_start_ms=week(3)),
+        booking(3, week_start_ms=week(4), status=BookingStatus.REFUNDED, paid_ms=NOW),
+        weeks=False,
+    )
+    days = [monday - 1, monday, monday + 14, monday + 15]
+    some = Filtered(1, 2, 3, 4, 5_000_000_000)
+    for _ in range(2):
+        await books.filter(
+            *(("bok_1", day, some) for day in days),
+            ("bok_2", monday + 14, some),
+            ("bok_3", monday + 21, some),
+            ("bok_of_nobody", monday, some),
+        )
+    twice = some.plus(some)
+    assert await _filtered(stores, 1) == {monday: twice, monday + 14: twice}
+    assert (await _filtered(stores, 2), await _filtered(stores, 3)) == ({}, {monday + 21: twice})
+
+
+async def test_a_batch_of_what_was_filtered_counts_once(stores: Stores) -> None:
+    books, monday = Books(stores), week(1) // DAY_MS
+    await a_world(books)
+    await books.lay_out(booking(1, week_start_ms=week(1), status=BookingStatus.PAID, paid_ms=NOW))
+    for seq, of in ((1, "one"), (1, "one"), (2, "one"), (1, "two"), (2, "one")):
+        row = FilteredRow("bok_1", monday, Filtered(crawler=seq))
+        await stores.events.add_filtered(BatchId(f"{of}/filtered", seq), [row])
+    assert await _filtered(stores, 1) == {monday: Filtered(crawler=4)}
+
+
+async def _filtered(stores: Stores, number: int) -> dict[int, Filtered]:
+    """What was filtered of a booking by day."""
+    days = await stores.sponsorship.delivered(f"bok_{number}")
+    assert [(day.impressions, day.clicks) for day in days] == [(0, 0)] * len(days)
+    return {day.day: day.filtered for day in days}

@@ -11,6 +11,7 @@ import trio
 
 from actors.clock import SystemClock, day_of
 from actors.events.actor import EventDeduper
+from actors.events.filtered import FilteredCounts
 from actors.events.messages import Event, Kind
 from actors.events.router import EventOutcome, EventRouter
 from actors.events.state import VisitorHasher
@@ -321,7 +322,7 @@ async def test_a_worker_that_hangs_refuses_its_own_events_and_the_others_are_rec
             EventDeduper(store, clock, hasher, node="one", limits=hurried, section=section)
             for section in range(store.count)
         ]
-        desk = EventRouter(dedupers, store)
+        desk = EventRouter(dedupers, FilteredCounts(store, clock, node="one"), store)
         many = [Event(f"bok_{number % 5}", Kind.IMPRESSION, f"visitor {number}") for number in range(40)]
         more = [Event("bok_1", Kind.CLICK, f"visitor {number}") for number in range(40)]
         with trio.fail_after(SECONDS):
@@ -368,7 +369,7 @@ async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(div
         for node in range(3):
             store = await distributed_events(database)
             deduper = EventDeduper(store, clock, hasher, node=str(node), limits=limits, remember=50)
-            desks.append(EventRouter([deduper]))
+            desks.append(EventRouter([deduper], FilteredCounts(store, clock, node=str(node))))
         today = day_of(clock.now_ms())
         fates: list[tuple[Event, EventOutcome]] = []
 

@@ -11,6 +11,7 @@ from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, 
 from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import Before, Overview, SoldPlacement, SponsorshipStore, UnavailableWeek
+from actors.values import NOT_FILTERED, Filtered
 from tests.stores.books import (
     DAY,
     FULL_BOOKING,
@@ -192,6 +193,37 @@ async def test_delivery_is_read_by_day_in_order(books: Books, reads: Sponsorship
     await books.deliver("bok_2", DAY, 1, 0)
     days = [DayDelivered(DAY + 9, 10, 1), DayDelivered(DAY + 10, 5_000_000_000, 2)]
     assert list(await reads.delivered("bok_1")) == days
+
+
+async def test_days_have_what_was_filtered_beside_their_counts_or_alone(books: Books, reads: SponsorshipStore) -> None:
+    await a_world(books)
+    shown = booking(1, week_start_ms=week(1), status=BookingStatus.PAID, paid_ms=NOW)
+    other = booking(2, week_start_ms=week(2), status=BookingStatus.PAID, paid_ms=NOW)
+    await books.lay_out(shown, other)
+    monday, some, more = week(1) // 86_400_000, Filtered(duplicate=3), Filtered(inactive=1)
+    for each in (shown, other):
+        await books.deliver(each.id, monday + 7, 5, 1)
+    await books.deliver("bok_1", monday + 2, 9, 0)
+    await books.filter(("bok_1", monday + 1, some), ("bok_1", monday + 7, more), ("bok_2", monday + 8, some))
+    days = [
+        DayDelivered(monday + 1, 0, 0, some),
+        DayDelivered(monday + 2, 9, 0),
+        DayDelivered(monday + 7, 5, 1, more),
+    ]
+    assert list(await reads.delivered("bok_1")) == days
+    within = Days(monday + 2, monday + 8)
+    alone = DayDelivered(monday + 8, 0, 0, some)
+    assert [each.counted for each in await reads.deliveries("ten_1", within, None, 9)] == [
+        tuple(days[1:]),
+        (DayDelivered(monday + 7, 5, 1), alone),
+    ]
+    counted = await reads.counted(["bok_1", "bok_2"], within)
+    assert [(each.booking_id, each.of_day) for each in counted if each.filtered != NOT_FILTERED] == [
+        ("bok_1", days[2]),
+        ("bok_2", alone),
+    ]
+    seen = await books.see(LockSet(booking_ids=("bok_1",), followed_ids=("bok_1",)))
+    assert seen.days == {"bok_1": days}
 
 
 async def test_deliveries_of_an_account_are_its_paid_bookings_that_touch_the_days(

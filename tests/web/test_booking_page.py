@@ -55,7 +55,7 @@ async def test_a_running_booking_offers_its_figures_and_the_week_after_it(world:
 
 
 async def test_a_booking_lists_the_websites_that_showed_it_most_and_leads_to_all() -> None:
-    async with open_world(EVENTS__COUNT_SITES="true") as world:
+    async with open_world() as world:
         for number in range(MAX_SITES + 2):
             world.memory.sites[f"site-{number:02}.example"] = number + 1, False
             world.memory.site_days["mine", day_of(NOON_MS) - 1, number + 1] = (100 - number, 1)

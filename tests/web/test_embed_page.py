@@ -61,11 +61,12 @@ def test_the_preview_looks_as_the_rule_in_the_snippet_does() -> None:
         assert not look or rule.replace("[data-placements]", f".preview.{look}").replace(" }", "; }") in style
 
 
-async def test_the_page_tells_whether_websites_are_counted(world: World) -> None:
+async def test_the_pages_tell_whether_websites_are_counted(world: World) -> None:
     words = "for the host of your website by day"
-    assert words not in await text_of(world, "/embed")
-    async with open_world(EVENTS__COUNT_SITES="true") as other:
-        assert words in await text_of(other, "/embed")
+    assert words in await text_of(world, "/embed")
+    async with open_world(EVENTS__COUNT_SITES="false") as other:
+        assert words not in await text_of(other, "/embed")
+        assert "events.count_sites = true" in (await boss(other).look("/admin/sites")).text
 
 
 async def test_administrators_see_websites_by_period_and_sponsors_those_of_their_booking(counting: World) -> None:  # noqa: F811
@@ -75,11 +76,8 @@ async def test_administrators_see_websites_by_period_and_sponsors_those_of_their
     page = await boss(counting).look("/admin/sites")
     assert "blog.example.com" in page.text
     assert "All others" in page.text
+    assert "33.3" in page.text
     assert "Nothing was counted on these days" in (await boss(counting).look("/admin/sites?to=2026-01-01")).text
     sponsor = Visitor(counting, counting.session("sponsor@example.com"))
     assert "blog.example.com" in (await sponsor.look(f"/sponsor/bookings/{booking_id}")).text
     assert person
-
-
-async def test_the_page_of_websites_says_how_to_count_them(world: World) -> None:
-    assert "events.count_sites = true" in (await boss(world).look("/admin/sites")).text

@@ -126,9 +126,9 @@ async def test_an_edit_of_what_was_retired_meanwhile_says_so(world: World) -> No
 
 WRONG = [
     ("/admin/new-bot", {"slug": "Made Here"}, "slug"),
-    ("/admin/new-bot", {"slug": ""}, "slug"),
+    ("/admin/new-bot", {"slug": "", "name": "?"}, "slug"),
     ("/admin/new-bot", {"slug": "bot-01"}, "slug"),
-    ("/admin/new-bot", {"slug": "made-here", "templateUrl": "nowhere"}, "templateUrl"),
+    ("/admin/new-bot", {"slug": "made-here", "templateUrl": "no where"}, "templateUrl"),
     ("/admin/new-bot", {"slug": "made-here", "addedAt": "tomorrow"}, "addedAt"),
     ("/admin/new-bot", {"slug": "made-here", "job": ""}, "job"),
 ]

@@ -106,49 +106,12 @@ START_ERRORS = {
     "body": "Write the text of the ad.",
 }
 SEEN = dict.fromkeys(("headline", "body", "cta", "targetUrl", "logoText"), "As read")
-BAD_SLUG = "Use lower-case letters, digits and single hyphens, such as late-invoices."
-NO_USECASE = {
-    "title": "x" * 201,
-    "who": "",
-    "handle": "a\u2028b",
-    "roi": "An hour",
-    "sourceUrl": "nonsense",
-    "addedAt": "soon",
-    "guide_title": "Begin",
-    "guide_botSlugs": "A B",
-    "value_kind": "guess",
-}
-USECASE_ERRORS = {
-    "title": "This has 201 characters. Shorten it by 1.",
-    "who": "Fill this in.",
-    "handle": "Write it on one line.",
-    "sourceUrl": ADDRESS,
-    "guide_category": "Fill this in.",
-    "guide_opportunity": "Fill this in.",
-    "guide_audience": "Fill this in.",
-    "guide_botSlugs": BAD_SLUG,
-    "guide_prompt": "Fill this in.",
-    "value_amount": "Fill this in.",
-    "value_label": "Fill this in.",
-    "value_basis": "Fill this in.",
-    "value_kind": "Choose one of the options.",
-    "addedAt": "Write a date and time such as 2026-12-31T18:00.",
-}
-NO_BOT = {
-    "name": "",
-    "category": "x" * 201,
-    "who": "A",
-    "handle": "@a",
-    "job": "",
-    "templateUrl": "nonsense",
-}
-BOT_ERRORS = {
-    "name": "Fill this in.",
-    "job": "Fill this in.",
-    "category": "This has 201 characters. Shorten it by 1.",
-    "templateUrl": ADDRESS,
-}
+ADDED, ADDED_ERRORS = {"addedAt": "soon"}, {"addedAt": "Write a date and time such as 2026-12-31T18:00."}
 DEVICE = "Write the code that the device shows."
+
+
+def without_slug(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if name != "slug"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,12 +203,15 @@ CASES = (
         {"note-{campaign}": "Write why you reject it. The sponsor reads it."},
     ),
     *(
-        Case("/admin/new-usecase", do, NO_USECASE | {"slug": "A!"}, {"slug": BAD_SLUG, **USECASE_ERRORS})
-        for do in ("create", "preview")
+        Case(f"/admin/{path}", do, typed | ADDED, errors | ADDED_ERRORS)
+        for path, dos, typed, errors in (
+            ("new-usecase", ("create", "preview"), NO_CASE, CASE_ERRORS),
+            ("usecases/{slug}", ("save", "preview"), NO_CASE, without_slug(CASE_ERRORS)),
+            ("new-bot", ("create", "preview"), NO_PROPOSED_BOT, PROPOSED_BOT_ERRORS),
+            ("bots/{slug}", ("save", "preview"), without_slug(NO_PROPOSED_BOT), without_slug(PROPOSED_BOT_ERRORS)),
+        )
+        for do in dos
     ),
-    *(Case("/admin/usecases/{slug}", do, NO_USECASE, USECASE_ERRORS) for do in ("save", "preview")),
-    *(Case("/admin/new-bot", do, NO_BOT | {"slug": "made-here"}, BOT_ERRORS) for do in ("create", "preview")),
-    *(Case("/admin/bots/{slug}", do, NO_BOT, BOT_ERRORS) for do in ("save", "preview")),
     Case(
         "/admin/slots/new",
         "create",

@@ -7,6 +7,7 @@ import pytest
 
 from actors.bookings.records import CampaignStatus
 from actors.clock import DAY_MS, day_of
+from actors.values import Filtered
 from service.web.pages.parts.notices import NOTICES
 from service.web.pages.public.advertise import by_side
 from service.web.pages.sponsor.reports import LISTED
@@ -16,6 +17,7 @@ from tests.snapshots.rows import booking, slot, week
 from tests.web.browser import Browser
 
 EMAIL = "new-sponsor@example.com"
+FILTERED = ("8,901", "Counted already", "The visitor had been counted on the same day", "Crawlers", "23", "Not live")
 BRAND = {
     "name": "Example Tools",
     "website": "https://tools.example.com/",
@@ -196,10 +198,11 @@ async def test_reports_sum_up_the_asked_days_and_lead_to_files(world: World) -> 
         slot("left-1", name="Left, top"), booking("a", start=0, tenant_id=tenant, paid_ms=NOON_MS)
     )
     world.memory.delivery_days["a", day_of(NOON_MS)] = (12_345, 67)
+    world.memory.filtered_days["a", day_of(NOON_MS)] = Filtered(duplicate=8_901, crawler=23)
     await world.settled()
     person = Browser(world, token)
     await person.open("/sponsor/reports")
-    for words in ("12,345", "67", "0.54 %", "By booking", "By ad", "By slot", "Slot left-1"):
+    for words in ("12,345", "67", "0.54 %", "By booking", "By ad", "By slot", "Slot left-1", *FILTERED):
         assert words in person.text
     [file] = [link for link in person.page.links if "format=csv" in link]
     assert "from=2026-10-20&to=2026-11-18" in file
@@ -209,7 +212,15 @@ async def test_reports_sum_up_the_asked_days_and_lead_to_files(world: World) -> 
     assert "Choose a day that is not after the last one" in person.text
     assert person.status == 400
     await person.open("/sponsor/bookings/a/report")
-    for words in ("Report: Slot left-1", "12,345", "Cost per click", "$1.60", "$107.14 of $250 used", "Download CSV"):
+    for words in (
+        "Report: Slot left-1",
+        "12,345",
+        "Cost per click",
+        "$1.60",
+        "$107.14 of $250 used",
+        "Download CSV",
+        *FILTERED,
+    ):
         assert words in person.text
     stranger = Browser(world, world.session("other@example.com"))
     await stranger.open("/sponsor/bookings/a/report")

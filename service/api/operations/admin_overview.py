@@ -93,7 +93,7 @@ async def list_sites(services: Services, call: Call) -> Answer | Refused:
     if not 0 <= last - first < MAX_DAYS:
         problem = Problem("from", "period", f"must be at most {MAX_DAYS} days before `to`, and not after it")
         return Refused(Code.INVALID_REQUEST, "The query is not valid", problems=(problem,))
-    items = [SiteCounts.of(each) for each in await services.sites.store.between(first, last)]
+    items = SiteCounts.all_of(await services.sites.store.between(first, last))
     counting = services.config.events.count_sites
     return Answer.of(SiteList(**{"items": items, "counting": counting, "from": first * DAY_MS, "to": last * DAY_MS}))
 

@@ -21,8 +21,10 @@ from service.snapshots.catalog_entries import Page, Position
 from service.snapshots.etags import digest_of, etag_of
 
 MAX_AGE_SECONDS = 60
-CHANGES = "changes"
-MISSED = "Removals after this cursor have been forgotten. Begin again without `cursor`, with an empty mirror."
+CHANGES = "changes of an epoch"
+_AGAIN = "Begin again without `cursor`, with an empty mirror."
+MISSED = f"Removals after this cursor have been forgotten. {_AGAIN}"
+RESTORED = f"The database was restored, or another server has taken over, since this cursor was made. {_AGAIN}"
 NO_ENTRIES = Page((), b"")
 MAX_RELATED = 4
 """Entries that are named beside one, and shown on its page."""
@@ -85,17 +87,19 @@ async def _search(
 
 
 async def list_changes(services: Services, call: Call) -> Answer | Refused:
-    """The changes after a cursor, which has the number of a change, and that up to which removals were forgotten when its
-    reader could last have missed one. It is served from memory, so it works while the database is away."""
+    """The changes after a cursor, which has the number of a change, that up to which removals were forgotten when its reader
+    could last have missed one, and the epoch of both. It is served from memory, so it works while the database is away."""
     query: ChangesQuery = call.query
     log = services.catalog.snapshot.changes
-    number, horizon = 0, log.revision.forgotten
+    number, horizon, epoch = 0, log.revision.forgotten, log.revision.epoch
     if query.cursor is not None:
-        number, horizon = services.cursors.decode(CHANGES, query.cursor)
+        number, horizon, epoch = services.cursors.decode(CHANGES, query.cursor)
+    if epoch != log.revision.epoch:
+        return Refused(Code.CURSOR_EXPIRED, RESTORED)
     if log.revision.forgotten > max(number, horizon):
         return Refused(Code.CURSOR_EXPIRED, MISSED)
     page = log.page(number, query.limit or DEFAULT_LIMIT)
-    cursor = services.cursors.encode(CHANGES, (page.last, max(horizon, log.revision.forgotten)))
+    cursor = services.cursors.encode(CHANGES, (page.last, max(horizon, log.revision.forgotten), epoch))
     body = b'{"data":[%b],"nextCursor":"%b"}' % (b",".join(page.rows), cursor.encode())
     answer = cached(call, body, etag_of(digest_of(body)), MAX_AGE_SECONDS)
     return linked(services, call, answer, cursor if page.more else None)
@@ -227,7 +231,7 @@ ROWS = (
         description="Returns the newest change of each entry that exists or was removed, oldest first. A mirror begins "
         "without a cursor, reads each entry that was added or updated, drops each one that was removed, and keeps the last "
         "`nextCursor`: asked again, it returns what has changed since. Removals are kept for a year; a cursor that may have "
-        "missed one gets 410.",
+        "missed one gets 410, and so does one from before a restore of the database.",
         handler=list_changes,
         result=ChangePage,
         query=ChangesQuery,

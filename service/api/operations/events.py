@@ -9,24 +9,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import compress
 
-from actors.events.messages import OTHER, Event, Kind, Window
+from actors.events.messages import OTHER, Event, Kind, Unit, Window
 from actors.events.router import EventOutcome
+from actors.events.state import visitor_of_day
 from actors.values import Code, Problem, Refused
 from service.api.context import Services
+from service.api.crawlers import is_crawler
 from service.api.errors import Family, too_fast
 from service.api.messages import NO_STORE, Answer
 from service.api.operation import Call, Operation
 from service.api.policy import Access, Budget
-from service.http.addresses import network_of
-from service.schemas.events import BatchEvent, EventBatchBody, EventBatchResult, EventBody, EventResult
+from service.http.addresses import is_address, limited_as, network_of
+from service.schemas.events import BatchEvent, EventBatchBody, EventBatchResult, EventBody, EventResult, EventUnit
 from service.schemas.fields import may_exist
 
 EVENT_BYTES = 4 * 1024
 BATCH_BYTES = 128 * 1024
 """500 events of 262 bytes. An event with an id of this service has 113 bytes, indented 161."""
-
-CRAWLERS = ("bot", "crawl", "spider", "slurp", "headless")
-"""Words in the user agents of declared crawlers."""
 
 KINDS = {kind.value: kind for kind in Kind}
 DROPPED = {each: (*NO_STORE, ("x-event-dropped", each.value)) for each in EventOutcome}
@@ -45,23 +44,24 @@ async def record_event(services: Services, call: Call) -> Answer | Refused:
         return Refused(Code.NOT_FOUND, "There is no booking with this id.")
     outcome = _dropped(call.request.headers) or _inactive(window, services.clock.now_ms())
     if outcome is not None:
-        return event_answer(services.events.count(outcome))
-    [event] = _events([body])
+        return event_answer(services.events.count(outcome, body.bookingId))
+    unit = _unit(call)
+    [event] = _events([body]) if unit is Unit.DEVICE else _events_of_day([body], call)
     site = services.sites.number_of(call.request.headers.get("origin"))
-    outcome = await _record(services, call.request.client, event, site)
+    outcome = await _record(services, call.request.client, event, site, unit)
     if site == OTHER and outcome is EventOutcome.RECORDED:
         services.sites.recorded(call.request.headers.get("origin"), network_of(call.request.client))
     return event_answer(outcome)
 
 
-async def _record(services: Services, address: str, event: Event, site: int | None) -> EventOutcome:
+async def _record(services: Services, address: str, event: Event, site: int | None, unit: Unit) -> EventOutcome:
     """Record an event, unless its address has added as many to the booking as it may. Only recorded events count."""
     budgets = services.budgets
     unused = budgets.count_events(address, event.booking_id)
     if not unused:
-        return services.events.count(EventOutcome.CAPPED)
+        return services.events.count(EventOutcome.CAPPED, event.booking_id)
     try:
-        outcome = await services.events.record(event, site)
+        outcome = await services.events.record(event, site, unit)
         if outcome is EventOutcome.RECORDED:
             unused = 0
         return outcome
@@ -82,6 +82,9 @@ async def record_events(services: Services, call: Call) -> Answer | Refused:
     # The dispatcher has already counted the request as one event.
     if refused := too_fast(services.budgets.more_events(call.request.client, len(body.events) - 1)):
         return refused
+    problem = _problem_of_clients(services, call, body.events)
+    if problem is not None:
+        return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=(problem,))
     windows = await _windows(services, dict.fromkeys(each.bookingId for each in body.events))
     for index, each in enumerate(body.events):
         if each.bookingId not in windows:
@@ -100,32 +103,34 @@ async def _outcomes(
     # Relays send no `Origin`, so their events count as those of other websites.
     site = services.sites.number_of(call.request.headers.get("origin"))
     dropped = _dropped(call.request.headers)
+    unit = _unit(call)
+    made = _events if unit is Unit.DEVICE else partial(_events_of_day, call=call)
     known = {booking_id: dropped or _inactive(window, now_ms) for booking_id, window in windows.items()}
     if not any(known.values()):
         # The common case: relays report live placements.
-        return await _record_all(services, call.request.client, _events(events), site)
-    live = _events([each for each in events if known[each.bookingId] is None])
-    recorded = iter(await _record_all(services, call.request.client, live, site) if live else ())
+        return await _record_all(services, call.request.client, made(events), site, unit)
+    live = made([each for each in events if known[each.bookingId] is None])
+    recorded = iter(await _record_all(services, call.request.client, live, site, unit) if live else ())
     outcomes = []
     for each in events:
         outcome = known[each.bookingId]
-        outcomes.append(next(recorded) if outcome is None else services.events.count(outcome))
+        outcomes.append(next(recorded) if outcome is None else services.events.count(outcome, each.bookingId))
     return outcomes
 
 
 async def _record_all(
-    services: Services, address: str, events: Sequence[Event], site: int | None
+    services: Services, address: str, events: Sequence[Event], site: int | None, unit: Unit
 ) -> list[EventOutcome]:
     """Record events as `_record` does. Of each booking, the first ones are recorded, as many as its address may add."""
     budgets = services.budgets
     if not budgets.caps_events(address):
-        return await services.events.record_all(events, site)
+        return await services.events.record_all(events, site, unit)
     asked = Counter([event.booking_id for event in events])
     unused = {booking_id: budgets.count_events(address, booking_id, count) for booking_id, count in asked.items()}
     allowed = [True] * len(events) if unused == asked else _first_of_each(events, dict(unused))
     first = list(compress(events, allowed))
     try:
-        recorded = await services.events.record_all(first, site) if first else []
+        recorded = await services.events.record_all(first, site, unit) if first else []
         for event, outcome in zip(first, recorded, strict=True):
             unused[event.booking_id] -= outcome is EventOutcome.RECORDED
     finally:
@@ -133,7 +138,10 @@ async def _record_all(
             if count:
                 budgets.uncount_events(address, booking_id, count)
     answers = iter(recorded)
-    return [next(answers) if may else services.events.count(EventOutcome.CAPPED) for may in allowed]
+    return [
+        next(answers) if may else services.events.count(EventOutcome.CAPPED, event.booking_id)
+        for event, may in zip(events, allowed, strict=True)
+    ]
 
 
 def _first_of_each(events: Sequence[Event], room: dict[str, int]) -> list[bool]:
@@ -155,10 +163,8 @@ async def _windows(services: Services, booking_ids: Iterable[str]) -> Mapping[st
 
 def _dropped(headers: Mapping[str, str]) -> EventOutcome | None:
     """The outcome of a request that no visitor of a page sent, or None."""
-    agent = headers.get("user-agent", "").lower()
-    for word in CRAWLERS:
-        if word in agent:
-            return EventOutcome.CRAWLER
+    if is_crawler(headers.get("user-agent", "")):
+        return EventOutcome.CRAWLER
     if "prefetch" in headers.get("sec-purpose", "").lower() or "prefetch" in headers.get("purpose", "").lower():
         return EventOutcome.PREFETCH
     return None
@@ -174,6 +180,43 @@ _event = partial(tuple.__new__, Event)
 
 def _events(bodies: Sequence[EventBody | BatchEvent]) -> list[Event]:
     return [_event((each.bookingId, KINDS[each.kind], each.visitorId)) for each in bodies]
+
+
+def _unit(call: Call) -> Unit:
+    query: EventUnit = call.query
+    return Unit.DAY if query.unit == "day" else Unit.DEVICE
+
+
+def _events_of_day(bodies: Sequence[EventBody | BatchEvent], call: Call) -> list[Event]:
+    """Events whose visitor is the address and the user agent: of the request, or of the client that a relay names."""
+    request = call.request
+    sender = visitor_of_day(limited_as(request.client), request.headers.get("user-agent", ""))
+    return [_event((each.bookingId, KINDS[each.kind], _client_of(each) or sender)) for each in bodies]
+
+
+def _client_of(body: EventBody | BatchEvent) -> str | None:
+    """The visitor of an event whose client a relay names."""
+    if isinstance(body, EventBody) or body.clientAddress is None:
+        return None
+    return visitor_of_day(limited_as(body.clientAddress), body.userAgent or "")
+
+
+def _problem_of_clients(services: Services, call: Call, events: Sequence[BatchEvent]) -> Problem | None:
+    """The first client that an event must not name."""
+    may = _unit(call) is Unit.DAY and services.budgets.exempts(call.request.client)
+    for index, each in enumerate(events):
+        if each.clientAddress is None and each.userAgent is None:
+            continue
+        name = f"events.{index}.{'userAgent' if each.clientAddress is None else 'clientAddress'}"
+        if _unit(call) is not Unit.DAY:
+            return Problem(name, "not_allowed", "is allowed only with unit=day")
+        if not may:
+            return Problem(name, "not_allowed", "is allowed only from a network in events.exempt_networks")
+        if each.clientAddress is None:
+            return Problem(name, "not_allowed", "is allowed only with clientAddress")
+        if not is_address(each.clientAddress):
+            return Problem(name, "invalid_address", "must be an IPv4 or IPv6 address")
+    return None
 
 
 _reporting = partial(
@@ -201,14 +244,17 @@ ROWS = (
         path="/api/v1/sponsors/events",
         summary="Record one event",
         description=(
-            "An event counts once per booking, kind, visitor and UTC day. `recorded: true` is returned at most once, "
-            "after the event is committed. With `recorded: false`, the header `X-Event-Dropped` gives the reason: "
+            "An event counts once per booking, kind, visitor and UTC day. The visitor is the `visitorId`, or with `unit=day` "
+            "the client address (IPv6: its /64) and the user agent, so that a page need not store an id. `recorded: true` is "
+            "returned at most once, after the event is committed. With `recorded: false`, the header `X-Event-Dropped` gives "
+            "the reason: "
             "`duplicate` (already counted, even if the first response was lost), `inactive` (the placement is not "
             "live), `crawler` or `prefetch` (no visitor saw it), or `capped` (this client address or its network "
             "has added as many events to the booking as it may in an hour). The body is JSON with any content type, so "
             "`navigator.sendBeacon(url, text)` needs no preflight. Cookies are ignored."
         ),
         handler=record_event,
+        query=EventUnit,
         body=EventBody,
         body_bytes=EVENT_BYTES,
         result=EventResult,
@@ -223,9 +269,11 @@ ROWS = (
         description=(
             "Reports events that a relay collected. Returns the result of each event in order, with the reason in "
             "`dropped`. If an event is not valid or its booking does not exist, the API returns 400 with its position "
-            "and records nothing."
+            "and records nothing. With `unit=day`, a relay in `events.exempt_networks` names the client that it saw in "
+            "`clientAddress` and `userAgent` of each event; otherwise the client is that of the request."
         ),
         handler=record_events,
+        query=EventUnit,
         body=EventBatchBody,
         body_bytes=BATCH_BYTES,
         result=EventBatchResult,

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import add
 from typing import Any, TypeVar
 
 from actors.bookings.changes import unknown_booking
+from actors.bookings.records import DayDelivered
 from actors.bookings.reports import BookingDelivered, Days, Run, counted_runs, day_text, days_of, ranked
 from actors.bookings.store import Before
 from actors.clock import DAY_MS, day_of
-from actors.values import Code, Problem, Refused, Scope
+from actors.values import Code, Filtered, Problem, Refused, Scope, together
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, account_operation
@@ -23,6 +25,7 @@ from service.schemas.reports import (
     CampaignDelivered,
     DeliveryQuery,
     DeliveryReport,
+    FilteredEvents,
     ReportQuery,
     ReportRow,
     SiteCounts,
@@ -30,7 +33,11 @@ from service.schemas.reports import (
     rate,
 )
 
-HEADER = ("bookingId", "campaign", "slot", "date", "impressions", "clicks", "ctr")
+OF_DAY = ("date", "impressions", "clicks", "ctr")
+FILTERED = tuple(f"filtered{reason.title()}" for reason in Filtered._fields)
+DAY_HEADER = (*OF_DAY, *FILTERED)
+OF_BOOKING = ("bookingId", "campaign", "slot", *OF_DAY)
+HEADER = (*OF_BOOKING, *FILTERED)
 PAGE_BOOKINGS = 50
 """Bookings of one read of a file. Each has at most 366 days, so a page is made in some milliseconds."""
 
@@ -98,23 +105,19 @@ async def _report(services: Services, tenant_id: str, days: Days) -> Answer | Re
     while True:
         page = await services.sponsorship.deliveries(tenant_id, days, after, READ_BOOKINGS)
         found += page
-        cells = cells_of(page, now_ms, days)
-        rows += (ReportRow.model_construct(None, **dict(zip(HEADER, each, strict=True))) for each in cells)
+        rows += map(_row, cells_of(page, now_ms, days))
         if len(rows) > MAX_ROWS or len(found) > MAX_ROWS:
             return _too_long()
         if len(page) < READ_BOOKINGS:
             break
         after = _position(page[-1])
     booked = {each.booking.id: each for each in found}
-    impressions, clicks = sum(row.impressions for row in rows), sum(row.clicks for row in rows)
     report = DeliveryReport(
         **{"from": day_text(days.first), "to": day_text(days.last)},
         items=rows,
         campaigns=_sums(rows, booked, lambda each: (each.booking.campaign_id, each.campaign_name), _campaign),
         slots=_sums(rows, booked, lambda each: (each.booking.slot_id, each.booking.slot_name), _slot),
-        impressions=impressions,
-        clicks=clicks,
-        ctr=rate(impressions, clicks),
+        **_added(rows),
     )
     return Answer.of(report)
 
@@ -145,6 +148,7 @@ async def read_figures(services: Services, call: Call) -> Answer | Refused:
         impressions=impressions,
         clicks=clicks,
         ctr=rate(impressions, clicks),
+        filtered=FilteredEvents.of(together(each.filtered for each in counted)),
         days=[(day.day * DAY_MS, day.impressions, day.clicks) for day in by_day],
         tables={group: _table(ranked(listed, GROUPS[group]), call.query) for group in groups},
     )
@@ -189,43 +193,59 @@ def cells_of(page: Iterable[BookingDelivered], now_ms: int, days: Days) -> Itera
     for each in page:
         booking_id, campaign, slot = each.booking.id, each.campaign_name, each.booking.slot_name
         for day in days_of(each, now_ms, days):
-            counted = day.impressions, day.clicks
-            yield booking_id, campaign, slot, day_text(day.day), *counted, rate(*counted)
+            yield booking_id, campaign, slot, *_cells_of_day(day)
+
+
+def _cells_of_day(day: DayDelivered) -> tuple[Cell, ...]:
+    """The values of a day, in the order of `DAY_HEADER`."""
+    return day_text(day.day), day.impressions, day.clicks, rate(day.impressions, day.clicks), *day.filtered
+
+
+def _row(cells: Sequence[Cell]) -> ReportRow:
+    """The values of a day of a booking as JSON."""
+    counted = dict(zip(OF_BOOKING, cells, strict=False))
+    return ReportRow.model_construct(None, **counted, filtered=FilteredEvents.of(cells[len(OF_BOOKING) :]))
+
+
+def _added(rows: Iterable[Any]) -> dict[str, Any]:
+    """The counts of some days together, by the names of `Delivered`."""
+    impressions = clicks = 0
+    filtered = [0] * len(Filtered._fields)
+    for row in rows:
+        impressions += row.impressions
+        clicks += row.clicks
+        filtered = list(map(add, filtered, vars(row.filtered).values()))
+    ctr = rate(impressions, clicks)
+    return {"impressions": impressions, "clicks": clicks, "ctr": ctr, "filtered": FilteredEvents.of(filtered)}
 
 
 def _sums(
     rows: Iterable[ReportRow],
     booked: dict[str, BookingDelivered],
     group_of: Callable[[BookingDelivered], tuple[str, str]],
-    made: Callable[[str, str, int, int], D],
+    made: Callable[[str, str, dict[str, Any]], D],
 ) -> list[D]:
     """The rows added up by group, most impressions first. The newest name of a group counts."""
     names: dict[str, str] = {}
-    sums: dict[str, list[int]] = {}
+    members: dict[str, list[ReportRow]] = {}
     for row in rows:
         group, names[group] = group_of(booked[row.bookingId])
-        kept = sums.setdefault(group, [0, 0])
-        kept[0] += row.impressions
-        kept[1] += row.clicks
-    ranked = sorted(sums.items(), key=lambda item: (-item[1][0], names[item[0]], item[0]))
-    return [made(group, names[group], *counted) for group, counted in ranked]
+        members.setdefault(group, []).append(row)
+    sums = {group: _added(some) for group, some in members.items()}
+    ranked = sorted(sums, key=lambda group: (-sums[group]["impressions"], names[group], group))
+    return [made(group, names[group], sums[group]) for group in ranked]
 
 
-def _campaign(group: str, name: str, impressions: int, clicks: int) -> CampaignDelivered:
-    return CampaignDelivered(
-        campaignId=group, campaign=name, impressions=impressions, clicks=clicks, ctr=rate(impressions, clicks)
-    )
+def _campaign(group: str, name: str, counted: dict[str, Any]) -> CampaignDelivered:
+    return CampaignDelivered(campaignId=group, campaign=name, **counted)
 
 
-def _slot(_: str, name: str, impressions: int, clicks: int) -> SlotDelivered:
-    return SlotDelivered(slot=name, impressions=impressions, clicks=clicks, ctr=rate(impressions, clicks))
+def _slot(_: str, name: str, counted: dict[str, Any]) -> SlotDelivered:
+    return SlotDelivered(slot=name, **counted)
 
 
 def _position(each: BookingDelivered) -> Before:
     return newest_first(each.booking)
-
-
-DAY_HEADER = ("date", "impressions", "clicks", "ctr")
 
 
 @with_id(unknown_booking)
@@ -237,27 +257,29 @@ async def read_delivery(services: Services, call: Call, booking_id: str) -> Answ
     delivered = BookingDelivered(view.booking, view.campaign_name, tuple(counted))
     now_ms = services.clock.now_ms()
     if call.query.format == "csv":
-        rows = [
-            (day_text(day.day), day.impressions, day.clicks, rate(day.impressions, day.clicks))
-            for day in days_of(delivered, now_ms)
-        ]
+        rows = [_cells_of_day(day) for day in days_of(delivered, now_ms)]
         return csv_answer(f"delivery-{booking_id}.csv", DAY_HEADER, rows)
     delivery = delivery_of(delivered, now_ms)
     if services.config.events.count_sites:
-        delivery.sites = [SiteCounts.of(each) for each in await services.sites.store.of_booking(booking_id)]
+        delivery.sites = SiteCounts.all_of(await services.sites.store.of_booking(booking_id))
     return Answer.of(delivery)
 
 
 def delivery_of(delivered: BookingDelivered, now_ms: int) -> Delivery:
-    """Every day that was bought up to today, and other days with counts: events can be counted just after the run ends."""
+    """Every day that was bought up to today, and other days on which something was counted, as just after the run ends, or
+    filtered."""
     items = [
-        DeliveryDay(day=day.day * DAY_MS, impressions=day.impressions, clicks=day.clicks)
+        DeliveryDay(
+            day=day.day * DAY_MS,
+            impressions=day.impressions,
+            clicks=day.clicks,
+            filtered=FilteredEvents.of(day.filtered),
+        )
         for day in days_of(delivered, now_ms)
     ]
-    impressions, clicks = sum(item.impressions for item in items), sum(item.clicks for item in items)
-    return Delivery(
-        items=items, impressions=impressions, clicks=clicks, ctr=clicks / impressions if impressions else None
-    )
+    counted = _added(items)
+    impressions, clicks = counted["impressions"], counted["clicks"]
+    return Delivery(items=items, **counted | {"ctr": clicks / impressions if impressions else None})
 
 
 _reporting = partial(account_operation, method="GET", tag="Bookings", spreadsheet=True, scopes=(Scope.SPONSOR_READ,))
@@ -268,7 +290,7 @@ ROWS = (
         path="/api/v1/sponsors/bookings/{id}/delivery",
         summary="Get the daily delivery of a booking",
         description="Returns the impressions and clicks of each day of a paid booking up to today, in order, including "
-        "days without any.",
+        "days without any. `filtered` has the events that were reported and not counted, by reason.",
         handler=read_delivery,
         result=Delivery,
         query=DeliveryQuery,
@@ -279,7 +301,8 @@ ROWS = (
         path="/api/v1/sponsors/delivery",
         summary="List the deliveries of all your bookings",
         description="Returns the impressions and clicks of each booking and day, bookings oldest first, and sums by campaign "
-        f"and slot. A report has at most {MAX_DAYS} days, and as JSON at most {MAX_ROWS} rows.",
+        "and slot, each with the events that were filtered. "
+        f"A report has at most {MAX_DAYS} days, and as JSON at most {MAX_ROWS} rows.",
         handler=list_deliveries,
         result=DeliveryReport,
         query=ReportQuery,

@@ -12,6 +12,7 @@ from tests.simulation.oracle import (
     access,
     answers,
     events,
+    filtered,
     key_cache,
     keys,
     mail,
@@ -56,6 +57,8 @@ judge_sponsorship = judging(answers, money, access)
 def judge_site(case: Case) -> Iterator[str]:
     """For worlds of websites, which find rows by their events. `counts` checks each of their transactions."""
     rows = events.rows_of(case)
-    for check in (each for module in (events, visibility, sites) for each in checks_of(module, "case", "rows")):
+    for check in (
+        each for module in (events, filtered, visibility, sites) for each in checks_of(module, "case", "rows")
+    ):
         for violation in check(case, rows):
             yield f"{check.__name__}: {violation}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.clock import DAY_MS, SECOND_MS, day_of
-from actors.events.messages import Event
+from actors.events.messages import Event, Unit
 from tests.simulation.history import Handed, Heard, Nothing, Operation, Post
 from tests.simulation.oracle.case import Case
 from tests.simulation.oracle.counts import counts_are_sums_of_rows, stored_until_ms
@@ -41,10 +41,12 @@ def rows_of(case: Case) -> Rows:
         for event in dict.fromkeys(about.events):
             found.handed.setdefault(event, []).append(operation)
     hasher, days = case.world.parts.hasher(SECRET), _days(case)
+    hasher.learn(case.memory.visitor_secrets, 0)
     names: dict[bytes, list[tuple[int, Event]]] = {}
     for event in found.handed:
-        for day in days:
-            names.setdefault(hasher.key(day, event), []).append((day, event))
+        unit = Unit.DAY if "\n" in event.visitor else Unit.DEVICE
+        for day in days if unit is Unit.DEVICE else case.memory.visitor_secrets:
+            names.setdefault(hasher.key(day, event, unit), []).append((day, event))
     for stored in case.world.tally.stored:
         for day, event in names.get(stored.row.key, []):
             row = stored.row
@@ -172,6 +174,17 @@ def partitions_are_ahead_and_not_behind(case: Case, rows: Rows) -> Iterator[str]
             yield f"the day {day} still has a partition"
 
 
+def secrets_are_one_a_day_and_gone_in_time(case: Case, rows: Rows) -> Iterator[str]:
+    """No day has the secret of another, and none is kept for more than 48 hours after its day began."""
+    secrets = case.memory.visitor_secrets
+    if len(set(secrets.values())) < len(secrets):
+        yield f"days share a secret: {secrets}"
+    now_ms = min(case.now_ms(node.name, case.world.ended_at - 1.0) for node in case.world.nodes)
+    for day in secrets:
+        if (day + 2) * DAY_MS <= now_ms:
+            yield f"the secret of the day {day} is still there"
+
+
 # Answers to websites.
 
 
@@ -196,10 +209,10 @@ def _outcomes_are_true(operation: Operation, post: Post, heard: Heard, asked: Se
     if len(heard.outcomes) != len(post.events):
         yield f"{post} has {len(post.events)} events and {len(heard.outcomes)} answers"
         return
-    for event in dict.fromkeys(post.events):
+    for event in dict.fromkeys(post.named):
         outcomes = [
             outcome
-            for each, outcome in zip(post.events, heard.outcomes, strict=True)
+            for each, outcome in zip(post.named, heard.outcomes, strict=True)
             if each == event and outcome in LIVE
         ]
         answered = ["recorded" if answer else "duplicate" for each in asked for answer in answers(each, event)]
@@ -224,8 +237,9 @@ def refusals_of_posts_had_a_reason(case: Case, rows: Rows) -> Iterator[str]:
         unknown = [each for each in post.events if _may_be_unknown(case, operation, each.booking_id)]
         good = {
             200: post.spoilt is None
+            and not post.forged
             and not [each for each in unknown if _must_be_unknown(case, operation, each.booking_id)],
-            400: post.spoilt is not None or (post.batch and bool(unknown)),
+            400: post.spoilt is not None or post.forged or (post.batch and bool(unknown)),
             404: not post.batch and post.spoilt is None and bool(unknown),
             429: not post.client.startswith("127.") and asked_for[place] > EVENTS_PER_MINUTE,
         }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from actors.keys.messages import Claim
 from actors.shared.credentials import code_proof
-from actors.values import AuditRecord, BatchId, OutboxMessage
+from actors.values import NOT_FILTERED, AuditRecord, BatchId, Filtered, OutboxMessage
 from tests.simulation.oracle import schedule
 from tests.simulation.oracle.log import Commit, moved
 from tests.simulation.rules import SECRET
@@ -194,6 +194,9 @@ def notifications_are_true(world: "World", commit: Commit) -> Iterator[str]:
             ]
             seen = [str(sum(each[kind] for each in days)) for kind in (0, 1)]
             figures = [facts[name] for name in ("impressions", "clicks", "refund_cents", "unshown_weeks")]
+            told = [str(sum(each)) for each in zip(*_filtered(world, booking.id), strict=True)]
+            if [facts[name] for name in Filtered._fields] != told:
+                yield f"{booking.id} has filtered events {told}, but {message} says {facts}"
             if figures != [*seen, str(end.cents), str(len(end.unseen))]:
                 yield f"{booking.id} was seen {seen} times, and ended with {end}, but {message} says {figures}"
         orders = sum(audit.action == "booking.refunded" for audit in commit.audits_of(booking.id))
@@ -209,5 +212,14 @@ def notifications_are_true(world: "World", commit: Commit) -> Iterator[str]:
             data = json.loads(webhook_event.payload)
             day = int(webhook_event.id.rpartition("_")[2])
             counts = world.memory.delivery_days.get((webhook_event.subject_id, day), (0, 0))
+            [*_, filtered] = _filtered(world, webhook_event.subject_id, day)
+            if data["filtered"] != filtered._asdict():
+                yield f"{webhook_event} is about {filtered}"
             if (data["impressions"], data["clicks"]) != counts:
                 yield f"{webhook_event} is about {counts} impressions and clicks"
+
+
+def _filtered(world: "World", booking_id: str, day: int | None = None) -> list[Filtered]:
+    """What was filtered of a booking: nothing, and the rows of its days, or of one."""
+    rows = world.memory.filtered_days.items()
+    return [NOT_FILTERED, *(row for (filtered_id, at), row in rows if filtered_id == booking_id and day in (None, at))]

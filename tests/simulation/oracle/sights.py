@@ -13,7 +13,7 @@ from actors.values import Refused
 from service.api.authentication import Caller
 from tests.doubles.tables import Memory
 from tests.simulation.history import Heard, Operation
-from tests.simulation.oracle import events
+from tests.simulation.oracle import events, filtered
 from tests.simulation.oracle.bookings import week_at
 from tests.simulation.oracle.case import Case
 from tests.simulation.oracle.log import moved
@@ -160,12 +160,18 @@ def of_site(case: Case) -> dict[str, int]:
     for report in case.of("report"):
         for outcome in report.result.outcomes if isinstance(report.result, Heard) else ():
             meet(f"event {outcome}")
+            meet(f"event by day {outcome}", report.about.post.by_day)
+        meet("clients named and refused", report.about.post.forged and isinstance(report.result, Heard))
     for intent in case.of("record"):
         if isinstance(intent.result, list) and not any(intent.result):
             meet("duplicates known from memory", intent.end == intent.start)
     for event, operations in rows.handed.items():
         stored = rows.of_event.get(event, [])
         meet("one event recorded on two days", len({row.day for row in stored}) > 1)
+        meet(
+            "one visitor of the unit day recorded on two days",
+            len({row.day for row in stored}) > 1 and "\n" in event.visitor,
+        )
         for row in stored:
             by = [each for each in operations if each.node == row.node and each.began < row.tick < each.ended]
             answered = [each for each in by if True in events.answers(each, event)]
@@ -178,7 +184,7 @@ def of_site(case: Case) -> dict[str, int]:
             for other in operations:
                 lost = other.node != row.node and other.began < row.tick < other.ended
                 meet("two nodes recorded one event at once", lost and False in events.answers(other, event))
-    return met
+    return met | filtered.sights(case)
 
 
 def _merged_before(memory: Memory, completions: Sequence[Operation], refund: Operation) -> bool:

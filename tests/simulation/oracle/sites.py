@@ -25,7 +25,7 @@ def rows_count_for_a_website_that_sent_them(case: Case, rows: Rows) -> Iterator[
     senders: dict[object, set[str]] = {}
     for operation in case.of("report"):
         post = operation.about.post
-        for event in post.events:
+        for event in post.named:
             senders.setdefault(event, set()).add(ORIGINS[post.origin])
     for event, found in rows.of_event.items():
         for stored in found:

@@ -1,10 +1,11 @@
 """The stored event rows of each transaction, the start of its batch, and the counts that follow from the rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
-from actors.events.messages import Kind, Row
-from actors.values import BatchId
+from actors.events.messages import FilteredRow, Kind, Row
+from actors.values import BatchId, Filtered
 from tests.doubles.tables import Memory
 
 Counts = tuple[int, int]
@@ -37,11 +38,41 @@ class Before:
 
 
 @dataclass(slots=True, eq=False)
+class Attempt:
+    """One attempt to write what was filtered. It lasts until its end is known; `good` once it is known to have committed."""
+
+    start: float
+    end: float = inf
+    good: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Flush:
+    """One write of what was filtered, over all its attempts."""
+
+    tick: int
+    start: float
+    rows: Sequence[FilteredRow]
+    committed: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Filtering:
+    """What one life of a node wrote of what was filtered. `stopped` in order, or killed."""
+
+    flushes: list[Flush] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    end: float = inf
+    stopped: bool = False
+
+
+@dataclass(slots=True, eq=False)
 class Tally:
     """The rows and their sums.
 
     `counts` are by booking and day, `added` the same without the initial data, `sites` by website, too; `totals` by
-    booking, with the tick at which each began.
+    booking, with the tick at which each began. `filtered` is what follows from the committed `flushes`, which are by batch
+    id; `filtering` is by the name of a node in one life.
     """
 
     stored: list[Stored] = field(default_factory=list)
@@ -53,6 +84,9 @@ class Tally:
     batch_ids: dict[tuple[str, int], Began] = field(default_factory=dict)
     committed: dict[tuple[str, int], int] = field(default_factory=dict)
     doubted: set[tuple[str, int]] = field(default_factory=set)
+    filtered: dict[tuple[str, int], Filtered] = field(default_factory=dict)
+    filtering: dict[str, Filtering] = field(default_factory=dict)
+    flushes: dict[tuple[str, int], Flush] = field(default_factory=dict)
 
     def begin(self, memory: Memory) -> None:
         """Start from the initial data."""
@@ -62,6 +96,15 @@ class Tally:
 
     def attempted(self, batch_id: BatchId, tick: int, seconds: float) -> None:
         self.batch_ids.setdefault((batch_id.owner, batch_id.seq), Began(tick, seconds))
+
+    def flushing(self, batch_id: BatchId, rows: Sequence[FilteredRow], tick: int, seconds: float) -> Attempt:
+        """Begin an attempt to write what was filtered."""
+        life, name = self.filtering[batch_id.owner.partition("/")[0]], (batch_id.owner, batch_id.seq)
+        if name not in self.flushes:
+            self.flushes[name] = Flush(tick, seconds, tuple(rows))
+            life.flushes.append(self.flushes[name])
+        life.attempts.append(Attempt(seconds))
+        return life.attempts[-1]
 
     def picture(self, memory: Memory) -> Before:
         return Before({day: dict(rows) for day, rows in memory.events.items()})

@@ -93,7 +93,7 @@ def only_what_is_live_is_recorded(case: Case, rows: Rows) -> Iterator[str]:
         heard = operation.result
         if not isinstance(heard, Heard) or heard.status != 200:
             continue
-        for event, outcome in dict.fromkeys(zip(operation.about.post.events, heard.outcomes, strict=True)):
+        for event, outcome in dict.fromkeys(zip(operation.about.post.named, heard.outcomes, strict=True)):
             if outcome in LIVE and not _may_be_visible(visibility, operation, event.booking_id):
                 yield f"{event} was {outcome} at {operation.start:.3f} by {operation.node}, but its placement was not live"
             if outcome == "inactive" and _is_surely_visible(visibility, operation, event.booking_id, operation.began):

@@ -5,61 +5,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from actors.catalog.messages import Kind
-from actors.values import Code, Problem, Refused
+from actors.values import Code, Refused
 from service.api.errors import status_of
 from service.api.messages import NO_STORE
 from service.api.operations.admin_catalog import BODY_BYTES
+from service.web.pages.parts.entry_form import FORMS, VALUE_KINDS, at_fields, entry_of, typed_of
 from service.web.pages.parts.forms import Field, Form, above, in_one_line, moment_of, moment_text, text_of
-from service.web.pages.parts.messages import ADDRESS, CHOOSE
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.parts.paging import placed
 
 PAGE_SIZE, MAX_FOUND = 50, 100
 MOMENT = "Write a date and time such as 2026-12-31T18:00."
-SLUG = "Use lower-case letters, digits and single hyphens, such as late-invoices."
 SEARCH = Form({"q": Field("Search")})
 
-LINES = frozenset({"platforms", "botSlugs", "steps"})
-"""Fields with one item a line."""
-GUIDE = ("title", "category", "opportunity", "audience", "platforms", "botSlugs", "steps", "prompt")
-VALUE = ("amount", "label", "basis", "kind")
-
-_WHO = {"who": Field("Who"), "handle": Field("Handle")}
 _TIME = {"addedAt": Field("Added", right=MOMENT)}
-USECASE_FIELDS = {
-    "title": Field("Title"),
-    "roi": Field("Result"),
-    **_WHO,
-    "sourceUrl": Field("Source", right=ADDRESS),
-    "guide_title": Field("Title of the guide", of="guide.title"),
-    "guide_category": Field("Category", of="guide.category"),
-    "guide_opportunity": Field("Opportunity", of="guide.opportunity"),
-    "guide_audience": Field("For whom", of="guide.audience"),
-    "guide_platforms": Field("Programs and services", of="guide.platforms"),
-    "guide_botSlugs": Field("Bot templates", right=SLUG, of="guide.botSlugs"),
-    "guide_steps": Field("Steps", of="guide.steps"),
-    "guide_prompt": Field("Prompt", of="guide.prompt"),
-    "value_amount": Field("Amount in USD", of="guide.value.amount"),
-    "value_label": Field("Meaning of the amount", of="guide.value.label"),
-    "value_basis": Field("Source of the amount", of="guide.value.basis"),
-    "value_kind": Field("Kind of the amount", CHOOSE, of="guide.value.kind"),
-    **_TIME,
-}
-BOT_FIELDS = {
-    "name": Field("Name"),
-    "job": Field("Job"),
-    "category": Field("Category"),
-    **_WHO,
-    "templateUrl": Field("Template", right=ADDRESS),
-    **_TIME,
-}
-"""The fields in the order of the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One of the two lists: its kind, its path, the words for one entry and for all, the field that names an entry, its form,
-    and its operations."""
+    """One of the two lists: its kind, its path, the words for one entry and for all, the field that names an entry, and its
+    operations."""
 
     kind: Kind
     path: str
@@ -67,7 +32,6 @@ class Shelf:
     one: str
     many: str
     title: str
-    fields: Mapping[str, Field]
     lists: str
     named: str
     part: str
@@ -97,12 +61,12 @@ class Shelf:
         return self._form(request, None, request.form)
 
     async def create(self, request: PageRequest) -> SeeOther | FormError:
-        slug = text_of(request.form, "slug") or ""
-        body = {"slug": slug, **self.body(request.form)}
+        body = self.body(request.form)
+        slug = body["slug"]
         result = await request.ask(f"put{self.named}", path={"slug": slug}, body=body, condition={"if-none-match": "*"})
         if result.refused is not None and result.refused.code is Code.PRECONDITION_FAILED:
             return FormError.at(slug=f"A {self.one} has this slug already. Choose another one, or edit that one.")
-        return self._saved(result.refused, slug)
+        return self._saved(request, result.refused, slug)
 
     # An entry that exists, or was retired.
 
@@ -116,17 +80,17 @@ class Shelf:
             # The version that the form began with stays its own: what others change meanwhile is a conflict.
             return replace(template, values={**template.values, "etag": request.form.get("etag", "")})
         now, fields = self.typed(stored[self.part]), self.fields
-        theirs = [(each.label, now[name]) for name, each in fields.items() if now[name] != _one(request.form, name)]
+        mine = {**request.form, "slug": now["slug"]}
+        theirs = [(each.label, now[name]) for name, each in fields.items() if now[name] != (text_of(mine, name) or "")]
         return replace(template, values={**template.values, "theirs": theirs})
 
     async def save(self, request: PageRequest) -> SeeOther | FormError:
         """Save the form over the version that it began with. That of a retired entry creates it again."""
         slug, etag = request.path_values["slug"], request.form.get("etag", "")
         condition = {"if-match": etag} if etag else {"if-none-match": "*"}
-        path, body = {"slug": slug}, self.body(request.form)
-        return self._saved(
-            (await request.ask(f"put{self.named}", path=path, body=body, condition=condition)).refused, slug
-        )
+        path, body = {"slug": slug}, self.body(request.form, slug)
+        result = await request.ask(f"put{self.named}", path=path, body=body, condition=condition)
+        return self._saved(request, result.refused, slug)
 
     async def retire(self, request: PageRequest) -> SeeOther | FormError:
         result = await request.ask(
@@ -136,11 +100,11 @@ class Shelf:
 
     async def preview(self, request: PageRequest) -> Template | FormError:
         """The public page as it will be, with the form in hidden fields. Nothing is saved."""
-        slug = request.path_values.get("slug") or text_of(request.form, "slug") or ""
-        body = {"slug": slug, **self.body(request.form)}
+        body = self.body(request.form, request.path_values.get("slug", ""))
+        slug = body["slug"]
         result = await request.ask(f"preview{self.named}", path={"slug": slug}, body=body)
         if result.refused is not None:
-            return FormError(self._placed(result.refused))
+            return FormError(self._placed(result.refused, request.form))
         shown = [(name, value) for name, value in request.form.items() if name != "do"]
         preview = {"action": request.path, "fields": shown, "do": "save" if "slug" in request.path_values else "create"}
         values = {"entry": result.json[self.part], "preview": preview, "alternate": f"/api/v1/{self.kind}/{slug}"}
@@ -156,40 +120,31 @@ class Shelf:
 
     # Forms.
 
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        """The fields of a form, in the order of the page."""
+        return {**FORMS[self.kind].fields, **_TIME}
+
     def typed(self, entry: Mapping[str, Any]) -> dict[str, str]:
         """An entry as form values."""
-        guide = entry.get("guide", {})
-        found = {name: _text(entry.get(name)) for name in self.fields if "_" not in name}
-        found["addedAt"] = moment_text(entry["addedAt"])
-        if self.kind is Kind.USECASES:
-            found |= {f"guide_{name}": _text(guide.get(name)) for name in GUIDE}
-            found |= {f"value_{name}": _text(guide.get("value", {}).get(name)) for name in VALUE}
-        return found
+        return typed_of(self.kind, entry) | {"addedAt": moment_text(entry["addedAt"])}
 
-    def body(self, form: Mapping[str, str]) -> dict[str, Any]:
-        """The body of the operation. Text that cannot be read stays as it is, and the operation refuses it with all else."""
-        body: dict[str, Any] = {name: _one(form, name) for name in self.fields if "_" not in name}
-        added = body.pop("addedAt")
-        if added:
-            added_ms = moment_of(added)
-            body["addedAt"] = added if added_ms is None else added_ms
-            # The form shows no milliseconds; those of the entry stay unless somebody types another time.
-            exact = form.get("added_ms", "")
-            if added == form.get("was_addedAt") and exact.isascii() and exact.isdigit() and len(exact) < 20:
-                body["addedAt"] = int(exact)
-        if self.kind is Kind.BOTS:
-            return {name: value for name, value in body.items() if value or name != "category"}
-        guide = {name: _one(form, f"guide_{name}") for name in GUIDE}
-        value = {name: _one(form, f"value_{name}") for name in VALUE}
-        if any(guide.values()) or any(value.values()):
-            items = {name: [line.strip() for line in guide[name].splitlines() if line.strip()] for name in LINES}
-            body["guide"] = {**guide, **items} | ({"value": value} if any(value.values()) else {})
-        return body
+    def body(self, form: Mapping[str, str], slug: str = "") -> dict[str, Any]:
+        """The body of the operation. A time that cannot be read stays as it is, and the operation refuses it."""
+        added = form.get("addedAt", "").strip()
+        added_ms = moment_of(added)
+        # The form shows no milliseconds; those of the entry stay unless somebody types another time.
+        exact = form.get("added_ms", "")
+        if added == form.get("was_addedAt") and exact.isascii() and exact.isdigit() and len(exact) < 20:
+            added_ms = int(exact)
+        typed = {**form, "slug": slug} if slug else form
+        return entry_of(self.kind, typed, (added or None) if added_ms is None else added_ms)
 
     def _form(
         self, request: PageRequest, stored: Mapping[str, Any] | None, typed: Mapping[str, str], etag: str = ""
     ) -> Template:
         values: dict[str, object] = {"shelf": self, "typed": typed, "etag": etag, "entry": None, "page": request.path}
+        values["value_kinds"] = VALUE_KINDS
         if stored is not None:
             entry = stored[self.part]
             values |= {"entry": entry, "retired_at": stored.get("retiredAt"), "was": self.typed(entry)}
@@ -200,33 +155,26 @@ class Shelf:
         result = await request.ask(f"getStored{self.named}", path={"slug": request.path_values["slug"]})
         return result.or_raise(), next((value for name, value in result.headers if name == "etag"), "")
 
-    def _saved(self, refused: Refused | None, slug: str) -> SeeOther | FormError:
-        return SeeOther(f"{self.path}/{slug}", "entry_saved") if refused is None else FormError(self._placed(refused))
+    def _saved(self, request: PageRequest, refused: Refused | None, slug: str) -> SeeOther | FormError:
+        if refused is not None:
+            return FormError(self._placed(refused, request.form))
+        return SeeOther(f"{self.path}/{slug}", "entry_saved")
 
-    def _placed(self, refused: Refused) -> Refused:
-        """The refusal with each problem at a field of the form, such as that of the third step at the steps."""
+    def _placed(self, refused: Refused, form: Mapping[str, str]) -> Refused:
+        """The refusal with each problem at a field of the form."""
         if refused.code is Code.PAYLOAD_TOO_LARGE:
             return above(refused.code, "All texts together are too long. Shorten them.")
-        known = {"slug", *(each.of or name for name, each in self.fields.items())}
-
-        def place(problem: Problem) -> Problem:
-            path = problem.field
-            while path and path not in known:
-                path = path.rpartition(".")[0]
-            return replace(problem, field=path or problem.field)
-
-        return replace(refused, problems=tuple(map(place, refused.problems)))
+        return at_fields(refused, self.kind, form)
 
     @property
     def pages(self) -> Sequence[Page]:
         form = Form(self.fields)
-        new = Form({"slug": Field("Slug", right=SLUG), **self.fields})
         edit = {"save": self.save, "retire": self.retire, "preview": self.preview, "edit": self.edit_on}
         make = {"create": self.create, "preview": self.preview, "edit": self.edit_on}
         admin = Audience.ADMIN
         return (
             Page(self.path, self.show_list, who=admin),
-            Page(self.new, self.show_new, make, admin, forms={"create": new, "preview": new}, body_bytes=BODY_BYTES),
+            Page(self.new, self.show_new, make, admin, forms={"create": form, "preview": form}, body_bytes=BODY_BYTES),
             Page(
                 f"{self.path}/{{slug}}",
                 self.show,
@@ -238,16 +186,6 @@ class Shelf:
         )
 
 
-def _text(value: object) -> str:
-    """A value as the text of a field."""
-    return "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
-
-
-def _one(form: Mapping[str, str], name: str) -> str:
-    """The typed text, with the line breaks that entries have."""
-    return form.get(name, "").replace("\r\n", "\n").strip()
-
-
 SHELVES = (
     Shelf(
         Kind.USECASES,
@@ -256,7 +194,6 @@ SHELVES = (
         "use case",
         "Use cases",
         "title",
-        USECASE_FIELDS,
         "listUseCases",
         "UseCase",
         "useCase",
@@ -268,7 +205,6 @@ SHELVES = (
         "bot template",
         "Bot templates",
         "name",
-        BOT_FIELDS,
         "listBots",
         "Bot",
         "bot",

@@ -65,11 +65,13 @@ VALUE_KINDS = {"illustrative": "An illustration", "reported": "Reported by someb
 LONGEST_SLUG = 100
 
 
-def entry_of(kind: Kind, form: Mapping[str, str], added_ms: int) -> dict[str, Any]:
-    """The entry that was typed, which the operation validates. Without a slug, it has that of its name."""
+def entry_of(kind: Kind, form: Mapping[str, str], added_ms: int | str | None) -> dict[str, Any]:
+    """The entry that was typed, which the operation validates. Without a slug, it has that of its name. `added_ms` is a text
+    if that is no time, and None if there is none."""
     typed = {name: _typed(form, name) for name in FORMS[kind].fields}
     entry: dict[str, Any] = {name: value for name, value in typed.items() if "_" not in name and value != ""}
-    entry["addedAt"] = added_ms
+    if added_ms is not None:
+        entry["addedAt"] = added_ms
     if "slug" not in entry:
         entry["slug"] = slug_of(str(entry.get("title") or entry.get("name") or ""))
     guide: dict[str, Any] = {

@@ -52,11 +52,16 @@ async def booking(request: PageRequest) -> Template:
 
 async def figures_of(request: PageRequest, shown: Json, receipt: Json | None, delivery: Json) -> dict[str, Any]:
     """The values of the figures and the plot of a booking, here and in its report."""
-    rows = [(each["day"], each["impressions"], each["clicks"]) for each in delivery["items"]]
+    rows = [
+        (each["day"], each["impressions"], each["clicks"])
+        for each in delivery["items"]
+        if each["day"] < shown["weekEnd"] or each["impressions"] or each["clicks"]
+    ]
     paid_ms = receipt["paidAt"] if receipt else None
     return {
         "delivery": delivery,
         "seen": bool(delivery["impressions"] or delivery["clicks"]),
+        "filtered": any(delivery["filtered"].values()),
         "shown_daily": daily(delivery["impressions"], len(rows)),
         "clicks_daily": daily(delivery["clicks"], len(rows)),
         "used": used_cents(shown, paid_ms or shown["weekStart"], request.now_ms),
