@@ -270,6 +270,15 @@ def together(parts: Iterable[Filtered]) -> Filtered:
 
 
 @dataclass(frozen=True, slots=True)
+class AcceptedTerms:
+    """An account accepted a version of the terms, by signing in or by claiming a key. The first time counts."""
+
+    tenant_id: str
+    version: str
+    accepted_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class OutboxMessage:
     """A new row of the outbox. The sender derives the code from `nonce` when it renders the mail. `facts` is a JSON object
     of strings: the values of the template's placeholders."""

@@ -15,7 +15,7 @@ from service.config.loading import load
 from service.config.model import Config
 from service.config.user_errors import ConfigError
 from service.running.foundation import storage_options
-from service.running.limits import Limits, backup_rules, serving_limits
+from service.running.limits import Limits, backup_rules, mail_about, serving_limits
 from tests.architecture import ROOT, modules, name_of, tree, within
 
 Path = tuple[str, ...]
@@ -50,6 +50,8 @@ def changed(section: Section, place: Path) -> Section:
         other = changed(value, tuple(rest))
     elif isinstance(value, bool):
         other = not value
+    elif isinstance(value, str):
+        other = f"{value}x"
     else:
         other = value * 1.01 if isinstance(value, float) else value + 1
     return section.model_copy(update={name: other})
@@ -57,7 +59,8 @@ def changed(section: Section, place: Path) -> Section:
 
 def filled(config: Section) -> str:
     assert isinstance(config, Config)
-    return repr((Limits.of(config), serving_limits(config), backup_rules(config), storage_options(config)))
+    limits = Limits.of(config), serving_limits(config), backup_rules(config), mail_about(config)
+    return repr((*limits, storage_options(config)))
 
 
 def test_every_setting_fills_a_rule_or_is_named_by_the_service() -> None:

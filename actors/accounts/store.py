@@ -68,6 +68,7 @@ Decide = Callable[[Snapshot], Decision]
 
 EXPORTED = (
     "accounts",
+    "accepted_terms",
     "mail_choices",
     "tenants",
     "usage_days",

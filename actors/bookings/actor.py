@@ -184,11 +184,14 @@ class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
         amount_cents: int,
         currency: str,
         session_id: str | None = None,
+        terms_version: str | None = None,
     ) -> BookingView | Refused:
-        """Record the payment of a booking. Each `event_id` is handled once. Without `session_id`: in test mode only."""
+        """Record the payment of a booking. Each `event_id` is handled once. Without `session_id`: in test mode only. Whoever
+        paid accepted the terms of `terms_version`, if the page for the payment showed any."""
         origin = self._origin(Agent("system", "payments"))
-        message = RecordPayment(event_id, booking_id, payment_id, amount_cents, currency, origin, session_id)
-        return await self._booking(message)
+        return await self._booking(
+            RecordPayment(event_id, booking_id, payment_id, amount_cents, currency, origin, session_id, terms_version)
+        )
 
     async def settle_refund(
         self,

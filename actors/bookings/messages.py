@@ -133,7 +133,8 @@ class Cancel:
 @dataclass(frozen=True, slots=True)
 class RecordPayment:
     """The processor reports the payment of a booking. `event_id` is the processor's; each is handled once. `session_id`
-    is the checkout session that was paid; None for the page of test mode."""
+    is the checkout session that was paid; None for the page of test mode. `terms_version` is that of the terms that the page
+    for the payment showed; None if it showed none."""
 
     event_id: str
     booking_id: str
@@ -142,6 +143,7 @@ class RecordPayment:
     currency: str
     origin: Origin
     session_id: str | None = None
+    terms_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,7 +206,8 @@ class Booking:
     (`schedule.py`); None once it is over.
 
     `sessions` are the ids of its checkout sessions at the processor, separated by spaces; None if the booking was made
-    by a version that did not store them. A `disputed` booking keeps its weeks and is not shown.
+    by a version that did not store them. A `disputed` booking keeps its weeks and is not shown. The payer accepted the terms
+    of `terms_version` at `terms_accepted_ms`.
     """
 
     id: str
@@ -247,6 +248,8 @@ class Booking:
     lost_cents: int = 0
     excess_cents: int = 0
     lost_from: BookingStatus | None = None
+    terms_version: str | None = None
+    terms_accepted_ms: int | None = None
 
     @property
     def week_end_ms(self) -> int:

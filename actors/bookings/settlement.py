@@ -47,6 +47,8 @@ def _paid(unit: UnitOfWork, booking: Booking, message: RecordPayment) -> Answer:
         paid_ms=unit.now_ms,
         paid_cents=message.amount_cents,
         paid_currency=None if message.currency == booking.currency else message.currency,
+        terms_version=message.terms_version,
+        terms_accepted_ms=None if message.terms_version is None else unit.now_ms,
     )
     issue = _why_too_late(unit, booking, message)
     if issue is None:

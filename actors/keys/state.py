@@ -38,7 +38,7 @@ from actors.keys.suspension import restore, suspend, suspended
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, merged
 from actors.shared.codes import guess, renew, send, wrong_code
 from actors.shared.notices import Ending, with_facts
-from actors.values import Account, Agent, AuditRecord, Code, Done, Refused, Steps, Tenant, Tier, finished
+from actors.values import AcceptedTerms, Account, Agent, AuditRecord, Code, Done, Refused, Steps, Tenant, Tier, finished
 
 __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "decide_in_steps", "merged", "rows_to_lock"]
 
@@ -181,6 +181,8 @@ class _Batch(KeyRenewing):
         self._save_claim(replace(claim, completed_ms=self._now_ms, attempts=0))
         self._code_mails.recognise(complete.network_id, self._now_ms, self._rules.letters)
         self._announce(key, target)
+        if self._rules.terms_version:
+            self.decision.terms.append(AcceptedTerms(target.id, self._rules.terms_version, self._now_ms))
         agent, facts = Agent("key", key.id, complete.email), json.dumps({"tenantId": [source.id, target.id]})
         record_id, request_id = complete.audit_id, complete.request_id
         record = AuditRecord.by(agent, record_id, self._now_ms, "key.claimed", ("key", key.id), request_id, facts)

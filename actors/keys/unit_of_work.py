@@ -12,7 +12,7 @@ from actors.shared.codes import CodeRules
 from actors.shared.groups import Groups
 from actors.shared.records import too_many_today
 from actors.times import MINUTE_MS, day_of, month_of
-from actors.values import Account, AuditRecord, OutboxMessage, Refused, Steps, Tenant
+from actors.values import AcceptedTerms, Account, AuditRecord, OutboxMessage, Refused, Steps, Tenant
 
 STEP = 200
 """The keys that a decision handles before other tasks run. An account has up to 4,000 live ones with the highest limits."""
@@ -23,7 +23,7 @@ MAX_ANNOUNCED = 20
 
 @dataclass(frozen=True, slots=True)
 class KeyRules:
-    """Limits of keys and claims. Times are in milliseconds."""
+    """Limits of keys and claims. Times are in milliseconds. `terms_version` is what a claim accepts; empty: none."""
 
     anonymous_life_ms: int = 72 * 60 * MINUTE_MS
     codes: CodeRules = field(default_factory=CodeRules)
@@ -33,6 +33,7 @@ class KeyRules:
     scoped_keys_per_account: int = 25
     keys_per_day: int = 200
     notices_per_hour: int = 20
+    terms_version: str = ""
 
 
 @dataclass(slots=True)
@@ -115,6 +116,7 @@ class Decision:
     changed: Snapshot = field(default_factory=Snapshot)
     dismissed: set[str] = field(default_factory=set)
     suspensions: dict[str, Account] = field(default_factory=dict)
+    terms: list[AcceptedTerms] = field(default_factory=list)
     outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     touched_keys: list[bytes] = field(default_factory=list)

@@ -17,11 +17,26 @@ WIDTH = 72
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """Who runs the service: its name, the address of its terms, and the label and address of each link about it. Empty texts
+    stand for what it has not."""
+
+    name: str = ""
+    terms_url: str = ""
+    links: tuple[tuple[str, str], ...] = ()
+
+
+NOBODY = About()
+
+
+@dataclass(frozen=True, slots=True)
 class Footer:
-    """The reason for the mail, the service that sent it, and the page that stops mails of its topic, if it has one."""
+    """The reason for the mail, the service that sent it, the links about it, and the page that stops mails of its topic, if
+    it has one."""
 
     because: str
     site: str
+    links: tuple[tuple[str, str], ...] = ()
     topic: str = ""
     stop_url: str = ""
     choices_url: str = ""
@@ -62,6 +77,8 @@ def _footer_lines(footer: Footer) -> Iterator[str]:
         yield footer.stop_url
         yield "Choose your mails:"
         yield footer.choices_url
+    for label, url in footer.links:
+        yield f"{label}: {url.removeprefix('mailto:')}"
 
 
 def _wrapped(text: str, before: str = "", after: str = "") -> list[str]:

@@ -13,7 +13,7 @@ from jinja2 import UndefinedError
 
 from actors.mail.internet import PLAIN_ADDRESS, sender_address
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
-from actors.mail.parts import Footer, as_html, as_text
+from actors.mail.parts import NOBODY, About, Footer, as_html, as_text
 from actors.mail.template_files import TEMPLATES, MailTemplate
 from actors.mail.words import WRITTEN, minutes, time_of_day
 from actors.shared.announcements import Topic
@@ -28,14 +28,15 @@ CHOICES = "/dashboard/settings"
 class MailRenderer:
     """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`. `code_of` derives the
     short code from a message's nonce. `link_of` makes the link that revokes the key, session or role of a notice, from
-    its facts, its recipient and its time. `stop_url_of` makes the link that turns a topic off for a recipient. Raises
-    ValueError if the sender is not an address."""
+    its facts, its recipient and its time. `stop_url_of` makes the link that turns a topic off for a recipient. `about` says
+    who runs the service. Raises ValueError if the sender is not an address."""
 
     sender: str
     site: str
     code_of: Callable[[bytes], str]
     link_of: Callable[[Mapping[str, str], str, int], str]
     stop_url_of: Callable[[str, Topic], str]
+    about: About = NOBODY
 
     def __post_init__(self) -> None:
         sender_address(self.sender)
@@ -68,7 +69,7 @@ class MailRenderer:
     @property
     def _name(self) -> str:
         """The name of the service in its mails."""
-        return sender_address(self.sender).display_name or urlsplit(self.site).netloc
+        return self.about.name or sender_address(self.sender).display_name or urlsplit(self.site).netloc
 
     def _values(self, message: QueuedMessage) -> dict[str, str]:
         """The facts, and what every template can use, which no fact overrides."""
@@ -79,6 +80,7 @@ class MailRenderer:
         is_long = message.template.endswith(LONG)
         values |= {
             "site": self.site,
+            "terms_url": self.about.terms_url,
             "code": long_code(self.code_of, message.nonce) if is_long else self.code_of(message.nonce),
             "minutes": minutes(message.expires_ms - message.created_ms),
             "until": time_of_day(message.expires_ms),
@@ -90,6 +92,6 @@ class MailRenderer:
 
     def _footer(self, letter: MailTemplate, recipient: str, because: str) -> Footer:
         if letter.topic is None:
-            return Footer(because, self.site)
+            return Footer(because, self.site, self.about.links)
         stop_url = self.stop_url_of(recipient, letter.topic)
-        return Footer(because, self.site, letter.topic.value, stop_url, self.site + CHOICES)
+        return Footer(because, self.site, self.about.links, letter.topic.value, stop_url, self.site + CHOICES)

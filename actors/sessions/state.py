@@ -45,12 +45,23 @@ from actors.shared.codes import CodeRules, guess, renew, wrong_code
 from actors.shared.groups import Groups
 from actors.shared.notices import Ending, with_facts
 from actors.times import DAY_MS, HOUR_MS
-from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier, session_ended
+from actors.values import (
+    AcceptedTerms,
+    Account,
+    AuditRecord,
+    Code,
+    Done,
+    OutboxMessage,
+    Refused,
+    Tenant,
+    Tier,
+    session_ended,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRules:
-    """Limits of sign-ins and sessions. Times are in milliseconds."""
+    """Limits of sign-ins and sessions. Times are in milliseconds. `terms_version` is what a sign-in accepts; empty: none."""
 
     life_ms: int = 30 * DAY_MS
     touch_ms: int = HOUR_MS
@@ -59,6 +70,7 @@ class SessionRules:
     codes: CodeRules = field(default_factory=CodeRules)
     letters: CodeMailRules = field(default_factory=CodeMailRules)
     passkeys: PasskeyRules = field(default_factory=PasskeyRules)
+    terms_version: str = ""
 
 
 @dataclass(slots=True)
@@ -80,6 +92,7 @@ class Decision:
 
     changed: Snapshot = field(default_factory=Snapshot)
     tenants: list[Tenant] = field(default_factory=list)
+    terms: list[AcceptedTerms] = field(default_factory=list)
     outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
@@ -238,6 +251,9 @@ class _Batch:
         ended = self._make_room(session.email)
         facts = {**(changes or {}), **({"ended": ended} if ended else {})}
         self.save_session(session)
+        account, version = self._account(session.email), self._rules.terms_version
+        if account is not None and version:
+            self.decision.terms.append(AcceptedTerms(account.tenant_id, version, self._now_ms))
         self.decision.audits.append(replace(audit, actor_email=session.email, changes=json.dumps(facts)))
         for message in with_facts(notice, Ending.SESSION, session.id, browser(session.agent)):
             self.decision.outbox.append(replace(message, recipient=session.email))

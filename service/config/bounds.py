@@ -59,6 +59,21 @@ Origin = Annotated[str, AfterValidator(origin_of)]
 OptionalOrigin = Annotated[str, AfterValidator(lambda url: url and origin_of(url))]
 
 
+EMAIL = r"[0-9A-Za-z.!#$%&'*+/=?^_`{|}~-]+@[0-9A-Za-z.-]+"
+CONTACT = rf"((mailto:)?{EMAIL}|https://[0-9A-Za-z\[][!-~]*)?"
+"""An optional contact as RFC 9116 has it."""
+A_CONTACT = "must be an email address, or an address that begins with mailto: or https://"
+
+
+def _as_url(contact: str) -> str:
+    """The contact as a web or mail address."""
+    return f"mailto:{contact}" if contact and not contact.startswith(("mailto:", "https:")) else contact
+
+
+Contact = Annotated[str, Field(max_length=500), format_of(CONTACT, A_CONTACT), AfterValidator(_as_url)]
+"""An optional contact as a web or mail address."""
+
+
 def below(name: str, value: float, other: str, bound: float) -> None:
     if not value < bound:
         raise ValueError(f"{name} ({value:g}) must be below {other} ({bound:g})")

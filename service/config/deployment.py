@@ -29,6 +29,12 @@ TAX_OF_NOBODY = (
 )
 
 
+NO_TERMS = (
+    'billing.mode is "live", and {} empty: sponsors could not read what they agree to, or whom to ask; set site.terms_url, '
+    "site.privacy_url and site.contact"
+)
+
+
 class ModeIdentity(Protocol):
     """Stores the billing mode of a database."""
 
@@ -96,6 +102,12 @@ def _about_invoices(config: Config) -> Iterator[str]:
         yield TAX_OF_NOBODY
 
 
+def missing_documents(config: Config) -> list[str]:
+    """The settings about terms, privacy and contact that live billing needs and that are empty."""
+    needed = ("terms_url", "privacy_url", "contact") if config.billing.mode == "live" else ()
+    return [f"site.{name}" for name in needed if not getattr(config.site, name)]
+
+
 def refuse_unreadable_mail(config: Config) -> None:
     """Raise `ConfigError` if `mail.smtp_url` names no server."""
     try:
@@ -153,6 +165,8 @@ def problems(config: Config) -> list[str]:
         except ConfigError as error:
             lines.append(str(error))
     lines += _about_invoices(config)
+    if missing := missing_documents(config):
+        lines.append(NO_TERMS.format(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'}"))
     if not is_public(server.base_url):
         return lines
     if not config.mail.smtp_url:

@@ -25,6 +25,7 @@ from service.config.sections import (
     Placements,
     Retention,
     Sessions,
+    SiteSection,
     Tiers,
     Webhooks,
 )
@@ -52,6 +53,7 @@ class Config(Section):
     passkeys: Passkeys
     device: Device
     pages: Pages
+    site: SiteSection
     admin: Admin
     billing: Billing
     bookings: Bookings

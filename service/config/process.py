@@ -3,9 +3,9 @@
 import sys
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from service.config.bounds import Count, OptionalOrigin, Origin, Seconds, Section, at_most, format_of
+from service.config.bounds import Contact, Count, OptionalOrigin, Origin, Seconds, Section, at_most, format_of
 from service.http.addresses import Network
 
 BIND = r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):[0-9]{1,5}"
@@ -16,22 +16,12 @@ Binds = Annotated[str, format_of(BINDS, SOME_BINDS)]
 OptionalBinds = Annotated[str, format_of(f"({BINDS})?", SOME_BINDS)]
 OptionalBind = Annotated[str, format_of(f"({BIND})?", A_BIND)]
 
-EMAIL = r"[0-9A-Za-z.!#$%&'*+/=?^_`{|}~-]+@[0-9A-Za-z.-]+"
-CONTACT = rf"((mailto:)?{EMAIL}|https://[0-9A-Za-z\[][!-~]*)?"
-"""An optional contact as RFC 9116 has it."""
-A_CONTACT = "must be an email address, or an address that begins with mailto: or https://"
-
-
-def _as_url(contact: str) -> str:
-    """The contact as a web or mail address."""
-    return f"mailto:{contact}" if contact and not contact.startswith(("mailto:", "https:")) else contact
-
 
 class Server(Section):
     bind: Binds
     ops_bind: OptionalBind
     base_url: OptionalOrigin
-    security_contact: Annotated[str, Field(max_length=500), format_of(CONTACT, A_CONTACT), AfterValidator(_as_url)]
+    security_contact: Contact
     workers: Annotated[int, Field(ge=1, le=64)]
     engine: Literal["own", "hypercorn"]
     data_dir: str

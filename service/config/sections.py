@@ -1,15 +1,17 @@
 """The sections of the configuration about what the service offers, each with the checks of its own settings."""
 
+from hashlib import sha256
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from actors.events.sites import MAX_SITES, host_of
-from service.config.bounds import Count, Factor, OptionalOrigin, Seconds, Section, at_most, format_of
+from service.config.bounds import Contact, Count, Factor, OptionalOrigin, Seconds, Section, at_most, format_of
 from service.http.addresses import Network
 from service.schemas.account import MAX_DAYS
 from service.schemas.events import EVENTS_IN_A_REQUEST
 from service.schemas.keys import Email
+from service.schemas.urls import Url, web_address
 
 ADDRESS = r"([^\x00-\x1f\x7f]{0,100}(\n[^\x00-\x1f\x7f]{0,100}){0,7})?"
 PREFIX, AN_INVOICE_PREFIX = (
@@ -109,6 +111,50 @@ class Device(Section):
 
 class Pages(Section):
     per_minute: Count
+
+
+SHORT = r"[^\x00-\x1f\x7f]{0,60}"
+
+
+class SiteLink(Section):
+    label: Annotated[str, Field(min_length=1), format_of(SHORT, "must be one line of at most 60 characters")]
+    url: Url
+
+
+OptionalUrl = Annotated[str, AfterValidator(lambda url: url and web_address(url))]
+
+
+class SiteSection(Section):
+    name: Annotated[str, AfterValidator(str.strip), format_of(SHORT, "must be one line of at most 60 characters")]
+    contact: Contact
+    links: Annotated[list[SiteLink], Field(max_length=10)]
+    terms_url: OptionalUrl
+    terms_version: Annotated[str, format_of(r"[!-~]{0,40}", "must be at most 40 ASCII characters without spaces")]
+    privacy_url: OptionalUrl
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.terms_version and not self.terms_url:
+            raise ValueError("site.terms_version needs site.terms_url")
+        return self
+
+    @property
+    def title(self) -> str:
+        """The name of the site on its pages."""
+        return self.name or "Catalog"
+
+    @property
+    def terms(self) -> str:
+        """The version of the terms: the one that is configured, or a short hash of their address; empty without terms."""
+        if not self.terms_url:
+            return ""
+        return self.terms_version or sha256(self.terms_url.encode()).hexdigest()[:12]
+
+    @property
+    def footer(self) -> list[tuple[str, str]]:
+        """Label and address of each link about the site, for the footer of pages and mails."""
+        known = [("Terms", self.terms_url), ("Privacy", self.privacy_url), ("Contact", self.contact)]
+        return [(label, url) for label, url in known if url] + [(each.label, each.url) for each in self.links]
 
 
 class Admin(Section):

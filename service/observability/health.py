@@ -5,14 +5,16 @@ A node of a distributed database stays ready without its coordinator, as long as
 
 import json
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Self
 
 import trio
 
-from actors.clock import Clock, day_of
+from actors.clock import MINUTE_MS, Clock, day_of
 from actors.events.servers import ServerWatch
+from actors.kernel.periodic import PeriodicTask
 from actors.kernel.statistics import ActorStatistics, State
 from actors.values import StorageUnavailable, WritesRefused
 
@@ -32,6 +34,34 @@ REPORT_SECONDS = 2.0
 """Maximum time for a node to report. Beyond it, the node counts as not ready."""
 
 
+CHECK_SECONDS = 30.0
+"""How often a node checks its readiness by itself, beside the probes of balancers."""
+
+DAY_MINUTES = 24 * 60
+
+
+class ReadinessHistory:
+    """Whether the node was ready in each minute of the last 24 hours in which that was checked. A minute is ready if all its
+    checks were. Lost when the process ends."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.since_ms = clock.now_ms()
+        self._clock = clock
+        self._minutes: deque[tuple[int, bool]] = deque(maxlen=DAY_MINUTES)
+
+    def record(self, *, ready: bool) -> None:
+        minute = self._clock.now_ms() // MINUTE_MS
+        if self._minutes and self._minutes[-1][0] >= minute:  # the clock of the system may go back
+            minute, before = self._minutes.pop()
+            ready = ready and before
+        self._minutes.append((minute, ready))
+
+    def minutes(self) -> list[tuple[int, bool]]:
+        """The minutes since the epoch that were checked, oldest first, each with whether it was ready."""
+        first = self._clock.now_ms() // MINUTE_MS - DAY_MINUTES
+        return [each for each in self._minutes if each[0] > first]
+
+
 @dataclass(slots=True)
 class Health:
     """The sources of readiness."""
@@ -47,9 +77,13 @@ class Health:
     """The names of `actors` that record events: one for each worker of a distributed database."""
     clock: Clock
     stopping: bool = False
+    history: ReadinessHistory = field(init=False)
     _pinging: trio.Lock = field(default_factory=trio.Lock)
     _checked: float = -1.0
     _problem: str | None = None
+
+    def __post_init__(self) -> None:
+        self.history = ReadinessHistory(self.clock)
 
     async def database_problem(self) -> str | None:
         """The database's problem, if any. Pings it at most four times a second."""
@@ -104,7 +138,23 @@ async def readiness_of(health: Health) -> Readiness:
         bearable = one_records if actor.name in dedupers else only_events
         problem = f"the actor {actor.name} is {actor.state.value} with {actor.waiting} messages waiting"
         (minor if bearable and actor.state is State.RUNNING else fatal).append(problem)
+    if not health.stopping:
+        health.history.record(ready=not fatal)
     return Readiness(not fatal, fatal + minor)
+
+
+class ReadinessWatch(PeriodicTask):
+    """Checks the readiness of the node, so that its history has no gap where nothing else asks."""
+
+    name = "readiness"
+    tolerated = (Exception,)
+
+    def __init__(self, health: Health) -> None:
+        super().__init__(CHECK_SECONDS)
+        self._health = health
+
+    async def _round(self) -> None:
+        await readiness_of(self._health)
 
 
 async def _database_problem(health: Health) -> str | None:

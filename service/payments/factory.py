@@ -40,12 +40,13 @@ def stripe_payments(config: Config, links: Links) -> "StripePayments":
     """Stripe with the configured key."""
     from service.payments.stripe_gateway import StripePayments
 
-    billing = config.billing
+    billing, site = config.billing, config.site
     return StripePayments(
         billing.stripe_secret_key,
         links,
         seconds=billing.timeout_seconds,
         hold_ms=config.bookings.hold_minutes * MINUTE_MS,
+        terms=(site.terms_url, site.terms) if site.terms else None,
         url=billing.stripe_url or None,
     )
 

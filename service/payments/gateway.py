@@ -17,6 +17,8 @@ class PaymentSucceeded:
     payment_id: str
     amount_cents: int
     currency: str
+    terms_version: str | None = None
+    """The version of the terms that the checkout showed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from actors.bookings.records import BillingDetails, Booking
 from actors.clock import MINUTE_MS, SECOND_MS
 from actors.shared.credentials import fingerprint
 from actors.shared.dates import length
-from service.payments.stripe_webhook import BOOKING
+from service.payments.stripe_webhook import BOOKING, TERMS
 from service.tokens.links import Links
 
 if TYPE_CHECKING:
@@ -59,10 +59,11 @@ _SECRET = re.compile(r"(?:sk|rk|pk|whsec)_\w+")
 
 
 class StripePayments:
-    """Payments by Stripe. Any node may repeat a call, because its parameters depend only on the booking and its
-    owner's details.
+    """Payments by Stripe. Any node may repeat a call, because its parameters depend only on the booking, its owner's
+    details and the terms.
 
-    `hold_ms` is the duration of a hold. `url` is another address of the processor, for tests.
+    `hold_ms` is the duration of a hold. `terms` are the address and the version of the terms that the checkout shows. `url`
+    is another address of the processor, for tests.
     """
 
     def __init__(
@@ -72,12 +73,14 @@ class StripePayments:
         *,
         seconds: float,
         hold_ms: int,
+        terms: tuple[str, str] | None = None,
         url: str | None = None,
         calls: int = CALLS,
         waiting: int = WAITING,
     ) -> None:
         self._links = links
         self._seconds = seconds
+        self._terms = terms
         self._extra_ms = max(0, SHORTEST_SESSION_MS + MARGIN_MS - hold_ms)
         self._limiter = trio.CapacityLimiter(calls)
         self._waiting = waiting
@@ -170,16 +173,23 @@ class StripePayments:
         }
         if email is not None:
             params["customer_email"] = email
+        key = f"checkout-{booking.id}-{expires}{_digest(billing)}"
+        if self._terms is not None:
+            terms_url, version = self._terms
+            # In Markdown, where a closing bracket would end the address.
+            words = f"By paying you accept the [terms]({terms_url.replace(')', '%29')})."
+            params["custom_text"] = {"submit": {"message": words}}
+            params["metadata"] = {**metadata, TERMS: version}
+            key = f"{key}-{version}"
         create = self._client.v1.checkout.sessions.create
-        name = f"checkout-{booking.id}-{expires}{_digest(billing)}"
         try:
-            return self._keyed(name, lambda key: create(params, {"idempotency_key": key}))
+            return self._keyed(key, lambda key: create(params, {"idempotency_key": key}))
         except stripe.InvalidRequestError as error:
             if error.param != "customer_email":
                 raise
         # Stripe knows fewer addresses than we do. The payer then types one.
         params.pop("customer_email")
-        return self._keyed(f"{name}-open", lambda key: create(params, {"idempotency_key": key}))
+        return self._keyed(f"{key}-open", lambda key: create(params, {"idempotency_key": key}))
 
     def _invoice_url(self, payment_id: str) -> str | None:
         """Stripe's invoice of a payment, found through its checkout session. The address expires, so it is not stored."""

@@ -28,6 +28,9 @@ TOLERANCE_SECONDS = 300
 BOOKING = "booking_id"
 """The metadata key for the booking's id in all our objects at Stripe."""
 
+TERMS = "terms_version"
+"""The metadata key for the version of the terms that a checkout session shows."""
+
 LARGEST_AMOUNT = 2**53
 
 _DISPUTES = {
@@ -41,6 +44,7 @@ _DISPUTES = {
 
 _ID = re.compile(r"[A-Za-z0-9_]{1,255}")
 _BOOKING_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+_VERSION = re.compile(r"[!-~]{1,40}")
 _CURRENCY = re.compile(r"[a-z]{3}")
 
 
@@ -107,7 +111,8 @@ def _session_paid(event_id: str, session: dict[str, Any], _: dict[str, Any]) -> 
         return None
     if session_id is None or payment_id is None or currency is None or amount is None:
         return None
-    return PaymentSucceeded(event_id, booking_id, session_id, payment_id, amount, currency)
+    terms_version = _text(_field(session, "metadata"), TERMS, _VERSION)
+    return PaymentSucceeded(event_id, booking_id, session_id, payment_id, amount, currency, terms_version)
 
 
 def _charge_refunded(event_id: str, charge: dict[str, Any], event: dict[str, Any]) -> RefundUpdated | None:

@@ -64,7 +64,7 @@ from service.outside.smtp import ConsoleTransport, SmtpTransport
 from service.outside.webauthn import WebAuthn
 from service.outside.webhook_client import HttpReceivers, WebhookSigner
 from service.payments.factory import PaymentGateway, payment_gateway
-from service.running.limits import Limits
+from service.running.limits import Limits, mail_about
 from service.running.server_secret import Secrets
 from service.snapshots.catalog import Catalog
 from service.snapshots.invalidation import CacheInvalidator
@@ -264,7 +264,8 @@ def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, lim
     try:
         transport = ports.mail or (SmtpTransport(url, seconds=seconds) if url else ConsoleTransport())
         code_of = partial(code_from, ports.secrets.codes)
-        writer = MailRenderer(config.mail.sender, links.base_url, code_of, links.ending_url, links.stop_url)
+        links_of, about = (links.ending_url, links.stop_url), mail_about(config)
+        writer = MailRenderer(config.mail.sender, links.base_url, code_of, *links_of, about)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return ports.classes.mail(outbox, transport, ports.clock, writer.write, limits=limits.mail)

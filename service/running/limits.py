@@ -21,6 +21,7 @@ from actors.events.state import EventRules
 from actors.kernel.actor import ActorLimits
 from actors.keys.state import KeyRules
 from actors.mail.actor import MailLimits
+from actors.mail.parts import About
 from actors.nodes.state import NodeRules
 from actors.quota.state import Caps
 from actors.retention.state import RetentionRules
@@ -162,6 +163,7 @@ def session_rules(config: Config) -> SessionRules:
         SessionRules,
         config.sessions,
         config.mail,
+        terms_version=config.site.terms,
         life_ms=config.sessions.days * DAY_MS,
         codes=code_rules(config),
         passkeys=filled(PasskeyRules, config.passkeys),
@@ -192,6 +194,7 @@ def key_rules(config: Config) -> KeyRules:
     return filled(
         KeyRules,
         config.mail,
+        terms_version=config.site.terms,
         anonymous_life_ms=config.tiers.anonymous.expires_hours * HOUR_MS,
         codes=code_rules(config),
         letters=code_mail_rules(config, per_network=config.claim.letters_per_email),
@@ -199,6 +202,11 @@ def key_rules(config: Config) -> KeyRules:
         scoped_keys_per_account=config.keys.scoped_per_account,
         keys_per_day=config.keys.per_day,
     )
+
+
+def mail_about(config: Config) -> About:
+    """Who runs the service, for its mails."""
+    return About(config.site.name, config.site.terms_url, tuple(config.site.footer))
 
 
 def mail_limits(config: Config) -> MailLimits:

@@ -25,7 +25,7 @@ from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.observability.collectors import backup_metrics
-from service.observability.health import Health, Report, readiness_of
+from service.observability.health import Health, ReadinessWatch, Report, readiness_of
 from service.observability.operators_app import serve_operators
 from service.observability.tracing import Tracer
 from service.running.assembly import Assembly, Ports, assemble
@@ -138,7 +138,7 @@ async def open_app(
     async with open_node(config, data_dir, opened, url) as node:
         _favour_the_loop()
         node.metrics.observe_machine(None if config.database.url else data_dir, certificate_expires)
-        described = Described.of(OPERATIONS, node.services.base_url)
+        described = Described.of(OPERATIONS, node.services.base_url, node.services.config.site)
         yield node, build_app(node.services, OPERATIONS, described, node.metrics, tracer=node.tracer)
 
 
@@ -149,9 +149,10 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     ports = await system_ports(config, data_dir, opened, url)
     async with _open_tracer(config, ports) as tracer:
         node = assemble(config, opened, replace(ports, tracer=tracer), limits)
-        async with running(node.members, drain_seconds=limits.drain_seconds):
+        members = [*node.members, ReadinessWatch(node.services.health)]
+        async with running(members, drain_seconds=limits.drain_seconds):
             log.info("node %s is up", node.services.nodes.node.id)
-            log.debug("its members: %r", node.members)
+            log.debug("its members: %r", members)
             yield node
 
 

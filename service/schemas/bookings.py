@@ -139,6 +139,8 @@ class Booking(BaseModel):
     refundReason: str | None = optional("The sponsor's words of the last request for a refund")
     refundDeclinedNote: str | None = optional("Why an administrator declined the last request")
     sponsorName: str | None = optional("Name of the sponsor's profile, once there is one")
+    termsVersion: str | None = optional("Version of the terms that were accepted by paying")
+    termsAcceptedAt: Milliseconds | None = optional("When they were accepted, in epoch milliseconds")
     heldUntil: Milliseconds | None = optional("End of the hold in epoch milliseconds, while reserved or in checkout")
 
     @classmethod
@@ -229,3 +231,5 @@ class CheckoutAnswer(BaseModel):
 
     checkoutUrl: str = Field(description="Address of the payment page")
     expiresAt: Milliseconds
+    termsUrl: str | None = optional("Address of the terms that whoever pays accepts, if the service has terms")
+    termsVersion: str | None = optional("Version of these terms, which the paid booking keeps")

@@ -45,6 +45,31 @@ class SiteSighting(BaseModel):
     seenAt: int | None = None
 
 
+class ReadyHour(BaseModel):
+    """An hour of a node: the minutes in which it was checked, and those in which it was not ready."""
+
+    startMs: int
+    checked: int
+    unready: int
+
+
+class UnreadySpan(BaseModel):
+    """Minutes in a row in which no check found the node ready, from the start of the first to the end of the last."""
+
+    fromMs: int
+    untilMs: int
+
+
+class ReadinessDay(BaseModel):
+    """The readiness of the node that answers: now, in the last 24 hours, oldest first, and when it was not ready, newest
+    first. `sinceMs` is its start."""
+
+    ready: bool
+    sinceMs: int
+    hours: list[ReadyHour]
+    spans: list[UnreadySpan]
+
+
 class CatalogSize(BaseModel):
     """How many entries the catalog has."""
 

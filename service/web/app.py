@@ -85,7 +85,7 @@ def build_app(
     app.config["MAX_CONTENT_LENGTH"] = services.config.http.body_bytes
     app.config["BODY_TIMEOUT"] = services.config.http.request_seconds
     app.config["RESPONSE_TIMEOUT"] = RESPONSE_SECONDS
-    prepare_templates(app)
+    prepare_templates(app, services.config.site)
     routing = routing or Routing.of(operations, pages)
     app.url_map = routing.url_map
     app.view_functions |= {

@@ -19,6 +19,7 @@ from service.api.encodings import IDENTITY, VARY
 from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.refusals import refusal
+from service.config.sections import SiteSection
 from service.http.asgi import Scope
 from service.terminal.output import duration
 from service.web.compression import Compressor
@@ -71,9 +72,9 @@ BY_NOW: Mapping[str, Callable[..., Any]] = {
 """Filters that also take the time of the page."""
 
 
-def prepare_templates(app: QuartTrio) -> None:
+def prepare_templates(app: QuartTrio, site: SiteSection) -> None:
     """Set the options and filters that the templates use."""
-    app.jinja_env.globals["static_url"] = static_url
+    app.jinja_env.globals.update(static_url=static_url, site=site)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(FILTERS)
     app.jinja_env.filters.update({name: _by_now(words_of) for name, words_of in BY_NOW.items()})

@@ -34,6 +34,7 @@ ERASING = (
     SQL.erase_keys,
     SQL.erase_days,
     SQL.erase_key_days,
+    SQL.erase_terms,
     SQL.erase_idempotency_keys,
     SQL.erase_webhook_deliveries,
     SQL.erase_webhooks,

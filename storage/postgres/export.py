@@ -124,6 +124,7 @@ OTHERS = (
 
 SOURCES: Mapping[str, Source] = {
     "accounts": Source(OF_EMAIL, "email"),
+    "accepted_terms": Source(OF_TENANT, "version"),
     "mail_choices": Source(OF_EMAIL, "email"),
     "tenants": Source("(id = $1 or merged_into = $1)"),
     "usage_days": Source(OF_TENANT, padded("day", 10), index=index(("day", "integer"))),

@@ -15,7 +15,7 @@ from storage.postgres.quota import SQL as QUOTA
 from storage.rows.columns import arrays, record_of, records_of, sliced, write
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
-from storage.rows.tables import ACCOUNTS, AUDIT, CLAIMS, KEYS, OUTBOX, TENANTS
+from storage.rows.tables import ACCEPTED_TERMS, ACCOUNTS, AUDIT, CLAIMS, KEYS, OUTBOX, TENANTS
 
 SQL = statements("keys")
 
@@ -118,6 +118,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await _write_tenants(connection, sorted(changed.tenants.values(), key=lambda tenant: tenant.id))
     await ACCOUNTS.insert(connection, changed.accounts.values())
     await ACCOUNTS.update(connection, decision.suspensions.values())
+    await ACCEPTED_TERMS.save(connection, decision.terms)
     if decision.dismissed:
         await connection.execute(SQL.delete_administrators, sorted(decision.dismissed))
     admins = changed.administrators

@@ -13,6 +13,7 @@ from storage.rows.columns import new_and_known, record_of, records_of
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
 from storage.rows.tables import (
+    ACCEPTED_TERMS,
     ACCOUNTS,
     AUDIT,
     CHALLENGES,
@@ -97,6 +98,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     changed = decision.changed
     await TENANTS.save(connection, decision.tenants)
     await ACCOUNTS.insert(connection, changed.accounts.values())
+    await ACCEPTED_TERMS.save(connection, decision.terms)
     new, known = new_and_known(changed.sign_ins, before.sign_ins)
     await SIGN_INS.insert(connection, new)
     await SIGN_INS.update(connection, known)

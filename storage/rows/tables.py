@@ -17,7 +17,7 @@ from actors.mail.messages import QueuedMessage
 from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.shared.code_mails import CodeMailCount
-from actors.values import Account, AuditRecord, OutboxMessage, Tenant
+from actors.values import AcceptedTerms, Account, AuditRecord, OutboxMessage, Tenant
 from actors.webhooks.messages import Delivery, Webhook
 from storage.connection.pool import Connection
 from storage.rows.columns import SLICE, Column, columns_of, sliced, write
@@ -48,7 +48,8 @@ class Table:
         self._casts, self._constants = casts or {}, constants or {}
         sets = (f"{column.name} = excluded.{column.name}" for column in self.changing)
         self.inserting = self._insert()
-        self.saving = f"{self.inserting} on conflict ({', '.join(self.key)}) do update set {', '.join(sets)}"
+        known = f"do update set {', '.join(sets)}" if self.changing else "do nothing"
+        self.saving = f"{self.inserting} on conflict ({', '.join(self.key)}) {known}"
         self.updating = self._update(also)
 
     def names(self, alias: str = "") -> str:
@@ -60,7 +61,7 @@ class Table:
         await self._write(connection, self.inserting, self.columns, records)
 
     async def save(self, connection: Connection, records: Iterable[Any]) -> None:
-        """Insert rows, or update the columns that can change."""
+        """Insert rows, or update the columns that can change, if any can."""
         await self._write(connection, self.saving, self.columns, records)
 
     async def update(self, connection: Connection, records: Iterable[Any]) -> None:
@@ -105,6 +106,7 @@ def _parameters(alias: str, columns: Iterable[Column]) -> str:
 
 TENANTS = Table("tenants", Tenant, "id")
 ACCOUNTS = Table("accounts", Account, "email", "tenant_id created_ms")
+ACCEPTED_TERMS = Table("accepted_terms", AcceptedTerms, "tenant_id version", "accepted_ms")
 KEYS = Table("api_keys", Key, "id", "hash prefix kind created_ms scopes origin_id generation")
 FRESH_KEYS = Table("api_keys", FreshKey, "id", constants={"kind": "'user'"})
 CLAIMS = Table("claims", Claim, "token_hash", "key_id created_ms")

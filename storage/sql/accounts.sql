@@ -142,6 +142,11 @@ select greatest((select count(*) from gone), records) from forgotten
 {delete from key_usage_days by ctid where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
     limit $4::int for update}
 
+-- name: erase_terms
+-- Delete what a tenant accepted.
+{delete from accepted_terms by ctid where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+    limit $4::int for update}
+
 -- name: erase_idempotency_keys
 -- Delete the idempotency keys of a tenant.
 {delete from booking_keys by ctid where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit

@@ -102,6 +102,13 @@ SETTINGS: dict[str, Refusal] = {
     "a seller on two lines": ({"billing.seller_name": "Example\nMedia"}, "billing.seller_name: must be one line"),
     "a seller at a long address": ({"billing.seller_address": "\n" * 8}, "billing.seller_address: must have at most 8"),
     "a tax id of many characters": ({"billing.seller_tax_id": "1" * 201}, "billing.seller_tax_id: must be one line"),
+    "a version of terms that have no address": ({"site.terms_version": "2"}, "site.terms_version needs site.terms_url"),
+    "terms at no address": ({"site.terms_url": "/terms"}, "site.terms_url: must begin with http:// or https://"),
+    "a link that is no address": (
+        {"site.links": '[{"label": "Imprint", "url": "javascript:alert(1)"}]'},
+        "site.links.0.url: must begin with http:// or https://",
+    ),
+    "a link without a label": ({"site.links": '[{"url": "https://example.com"}]'}, "site.links.0.label: is required"),
     "invoices numbered like those of test mode": (
         {"billing.invoice_prefix": "TEST-1"},
         "billing.invoice_prefix: must be",
@@ -433,6 +440,14 @@ def test_a_public_service_without_mail_starts_where_that_is_allowed_and_warns(da
     assert [problem.split()[1] for problem in problems] == ["server.base_url", "server.bind"]
 
 
+DOCUMENTS = {
+    "SITE__TERMS_URL": "https://example.com/terms",
+    "SITE__PRIVACY_URL": "https://example.com/privacy",
+    "SITE__CONTACT": "hello@example.com",
+}
+UNSAID = 'billing.mode is "live", and site.terms_url and site.privacy_url'
+
+
 @pytest.mark.parametrize(
     ("settings", "wrong"),
     [
@@ -444,14 +459,24 @@ def test_a_public_service_without_mail_starts_where_that_is_allowed_and_warns(da
         (PUBLIC | {"MAIL__SMTP_URL": ""}, ["server.base_url is public and mail.smtp_url is empty"]),
         (PUBLIC | {"SERVER__TRUSTED_PROXIES": ""}, ["server.bind is reached from this machine only"]),
         (PUBLIC | {"SERVER__TRUSTED_PROXIES": "", "SERVER__BIND": "0.0.0.0:80"}, []),
-        (PUBLIC | IN_LIVE_MODE, ['billing.mode is "live", and billing.seller_name is empty: invoices name no seller']),
-        (PUBLIC | IN_LIVE_MODE | {"BILLING__SELLER_NAME": "Example Media"}, []),
+        (
+            PUBLIC | IN_LIVE_MODE,
+            [
+                'billing.mode is "live", and billing.seller_name is empty: invoices name no seller',
+                f"{UNSAID} and site.contact are",
+            ],
+        ),
+        (PUBLIC | IN_LIVE_MODE | DOCUMENTS | {"BILLING__SELLER_NAME": "Example Media"}, []),
+        (
+            PUBLIC | IN_LIVE_MODE | DOCUMENTS | {"BILLING__SELLER_NAME": "Example Media", "SITE__CONTACT": ""},
+            ['billing.mode is "live", and site.contact is empty'],
+        ),
         (PUBLIC | {"BILLING__TAX_PERCENT": "8.1"}, []),
         (
-            PUBLIC | IN_LIVE_MODE | TAXED,
+            PUBLIC | IN_LIVE_MODE | DOCUMENTS | TAXED,
             ['billing.mode is "live", and billing.tax_percent is set, but not whose tax it is'],
         ),
-        (PUBLIC | IN_LIVE_MODE | TAXED | {"BILLING__SELLER_ADDRESS": "1 Example Street"}, []),
+        (PUBLIC | IN_LIVE_MODE | DOCUMENTS | TAXED | {"BILLING__SELLER_ADDRESS": "1 Example Street"}, []),
     ],
 )
 def test_the_doctor_finds_what_is_unsafe_in_a_configuration(settings: dict[str, str], wrong: list[str]) -> None:

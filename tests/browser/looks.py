@@ -49,6 +49,8 @@ LOOKS = (
     Look("bots", "/bots"),
     Look("bot", "/bots/{slug}", "/bots/BOT"),
     Look("advertise", "/advertise"),
+    Look("changelog", "/changelog", who=("visitor",)),
+    Look("status", "/status", who=("visitor",)),
     Look("claim", "/claim", "/claim#clm_0123456789"),
     Look("claim-form", "/claim/form"),
     Look("sign-in", "/sign-in", who=("visitor",)),

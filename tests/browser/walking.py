@@ -64,8 +64,9 @@ class Sponsor:
         key = f"00000000-0000-4000-8000-{number:012d}"
         body = {"campaignId": campaign, "slotId": slot, "weekStart": week, "idempotencyKey": key}
         booking = str(self.sends("POST", "bookings", body)["booking"]["id"])
-        checkout = self.sends("POST", f"bookings/{booking}/checkout")["checkoutUrl"]
-        paid = self.person.context.request.post(checkout, form={"do": "pay"}, headers={"origin": self.node.url})
+        opened = self.sends("POST", f"bookings/{booking}/checkout")
+        form = {"do": "pay", "terms": opened.get("termsVersion", "")}
+        paid = self.person.context.request.post(opened["checkoutUrl"], form=form, headers={"origin": self.node.url})
         assert paid.ok, paid.text()
         return booking
 

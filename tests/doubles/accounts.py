@@ -123,6 +123,7 @@ class MemoryAccounts(MemoryStore):
             self._erase_keys,
             self._erase_days,
             self._erase_key_days,
+            self._erase_terms,
             self._erase_idempotency_keys,
             self._erase_webhook_deliveries,
             self._erase_webhooks,
@@ -199,6 +200,12 @@ class MemoryAccounts(MemoryStore):
         gone = [place for place in self._memory.key_usage_days if place[0] == deletion.tenant_id][:limit]
         for place in gone:
             del self._memory.key_usage_days[place]
+        return len(gone)
+
+    def _erase_terms(self, deletion: Deletion, limit: int) -> int:
+        gone = [place for place in self._memory.accepted_terms if place[0] == deletion.tenant_id][:limit]
+        for place in gone:
+            del self._memory.accepted_terms[place]
         return len(gone)
 
     def _erase_idempotency_keys(self, deletion: Deletion, limit: int) -> int:

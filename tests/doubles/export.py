@@ -40,6 +40,8 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
     match table:
         case "accounts":
             yield from _each("email", (row for row in tables.accounts.values() if row.email == email))
+        case "accepted_terms":
+            yield from _each("version", (row for row in tables.accepted_terms.values() if row.tenant_id == tenant_id))
         case "mail_choices":
             yield from _each("email", (row for row in tables.mail_choices.values() if row.email == email))
         case "tenants":

@@ -127,6 +127,7 @@ class MemoryKeys(MemoryStore):
                 self._merge_days(tenant.id, tenant.merged_into)
         tables.accounts.update(changed.accounts)
         tables.accounts.update(decision.suspensions)
+        tables.accept(decision.terms)
         for email in decision.dismissed:
             del tables.administrators[email]
         tables.administrators.update(changed.administrators)

@@ -74,6 +74,7 @@ class MemorySessions:
         tables, changed = self._memory, decision.changed
         tables.tenants.update((tenant.id, tenant) for tenant in decision.tenants)
         tables.accounts.update(changed.accounts)
+        tables.accept(decision.terms)
         tables.sign_ins.update(changed.sign_ins)
         tables.letters.update(changed.letters)
         tables.sign_in_links.update(changed.links)

@@ -25,7 +25,7 @@ from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.shared.code_mails import CodeMailCount
-from actors.values import Account, AuditRecord, BatchId, Filtered, OutboxMessage, Steps, Tenant, finished
+from actors.values import AcceptedTerms, Account, AuditRecord, BatchId, Filtered, OutboxMessage, Steps, Tenant, finished
 from actors.webhooks.messages import Delivery, Webhook
 
 S = TypeVar("S")
@@ -84,6 +84,8 @@ class Memory:
     keys: dict[str, Key] = field(default_factory=dict)
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
+    # By tenant and version.
+    accepted_terms: dict[tuple[str, str], AcceptedTerms] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
     # By email.
     mail_choices: dict[str, MailChoices] = field(default_factory=dict)
@@ -176,6 +178,10 @@ class Memory:
 
     def is_suspended(self, tenant_id: str) -> bool:
         return any(row.tenant_id == tenant_id and row.suspended_ms is not None for row in self.accounts.values())
+
+    def accept(self, terms: Iterable[AcceptedTerms]) -> None:
+        for each in terms:
+            self.accepted_terms.setdefault((each.tenant_id, each.version), each)
 
     def announce(self, topics: Sequence[str]) -> None:
         for topic in topics:

@@ -7,11 +7,19 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.clock import DAY_MS
+from actors.clock import DAY_MS, MINUTE_MS
 from actors.events.servers import ServerReport, ServerWatch
 from actors.kernel.statistics import ActorStatistics, State
 from actors.values import StorageUnavailable, WritesRefused
-from service.observability.health import COORDINATOR_SECONDS, ONLY_EVENTS, Health, Readiness, readiness_of
+from service.observability.health import (
+    COORDINATOR_SECONDS,
+    ONLY_EVENTS,
+    Health,
+    Readiness,
+    ReadinessHistory,
+    ReadinessWatch,
+    readiness_of,
+)
 from tests.fakes import HandClock
 
 TODAY = 20_775
@@ -128,3 +136,41 @@ async def test_workers_are_asked_at_once_when_the_coordinator_is_away(autojump_c
         assert not (await readiness_of(node)).ready
         nursery.cancel_scope.cancel()
     assert asked[1] - asked[0] == 1.0
+
+
+def test_a_minute_is_ready_if_all_its_checks_were_and_a_day_is_kept() -> None:
+    clock = HandClock(TODAY * DAY_MS)
+    history = ReadinessHistory(clock)
+    first = clock.at_ms // MINUTE_MS
+    for ready in (True, False, True):
+        history.record(ready=ready)
+        clock.at_ms += 10_000
+    assert history.minutes() == [(first, False)]
+    clock.at_ms += MINUTE_MS
+    history.record(ready=True)
+    clock.at_ms -= MINUTE_MS
+    history.record(ready=True)
+    assert history.minutes() == [(first, False), (first + 1, True)], "the clock went back"
+    for _ in range(2 * 24 * 60):
+        clock.at_ms += MINUTE_MS
+        history.record(ready=True)
+    assert len(history.minutes()) == 24 * 60
+    clock.at_ms += DAY_MS - MINUTE_MS
+    assert len(history.minutes()) == 1
+
+
+async def test_a_node_that_stops_does_not_count_as_one_that_failed() -> None:
+    node = health([WELL])
+    node.stopping = True
+    assert not (await readiness_of(node)).ready
+    assert node.history.minutes() == []
+
+
+async def test_a_node_checks_itself_where_nothing_asks(autojump_clock: MockClock) -> None:
+    node = health([AWAY, WELL])
+    watch = ReadinessWatch(node)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(watch.run)
+        await trio.sleep(5)
+        watch.close()
+    assert [ready for _, ready in node.history.minutes()] == [True]

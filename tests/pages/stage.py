@@ -15,6 +15,15 @@ from tests.browser.people import Person
 
 EVERY = "*"
 
+SITE = {
+    "site__name": "Example Media for People and Their Agents",
+    "site__contact": "hello@example.com",
+    "site__links": '[{"label": "Imprint", "url": "https://example.com/imprint"}]',
+    "site__terms_url": "https://example.com/terms",
+    "site__privacy_url": "https://example.com/privacy",
+}
+"""A name of usual length, and all documents, so that pages are seen with them."""
+
 
 def chosen(patterns: str) -> list[Look]:
     """The looks whose name matches one of the patterns, which are those of file names with commas between them.
@@ -54,7 +63,7 @@ def open_stage() -> Iterator[Stage]:
     if chromium is None:
         sys.exit(NO_CHROMIUM)
     with (
-        running_node() as node,
+        running_node(**SITE) as node,
         running_browser(chromium) as browser,
         everybody(browser, node, viewport={"width": 1280, "height": 800}) as people,
     ):

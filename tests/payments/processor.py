@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, urlsplit
 SECRET_KEY = "sk_live_stands_in_for_a_key"
 HALF_HOUR, DAY = 1_800, 86_400
 
+OPTIONAL_FIELDS = {"customer_email", "custom_text[submit][message]", "metadata[terms_version]"}
 SESSION_FIELDS = {
     "mode",
     "client_reference_id",
@@ -126,7 +127,8 @@ class Processor:
         return error(404, "invalid_request_error", f"Unrecognized request URL ({asked.method}: {asked.path}).")
 
     def _session(self, form: dict[str, str]) -> Reply:
-        assert form.keys() - {"customer_email"} - BUYER_FIELDS.keys() == SESSION_FIELDS, form.keys() ^ SESSION_FIELDS
+        known = form.keys() - OPTIONAL_FIELDS - BUYER_FIELDS.keys()
+        assert known == SESSION_FIELDS, known ^ SESSION_FIELDS
         for name, most in BUYER_FIELDS.items():
             assert name not in form or 0 < len(form[name]) <= most, name
         if "customer_email" in form and not re.fullmatch(r"[\x21-\x7e]+@[\x21-\x7e]+", form["customer_email"]):
@@ -145,7 +147,7 @@ class Processor:
             "currency": form["line_items[0][price_data][currency]"],
             "expires_at": expires,
             "livemode": True,
-            "metadata": {"booking_id": form["metadata[booking_id]"]},
+            "metadata": {name[9:-1]: text for name, text in form.items() if name.startswith("metadata[")},
             "mode": form["mode"],
             "payment_status": "unpaid",
             "status": "open",

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,6 +25,14 @@ TOLD = {
     "a paid session": (paid(), PAYMENT),
     "a session that was paid later": (event("checkout.session.async_payment_succeeded", session()), PAYMENT),
     "a session without our reference": (paid(client_reference_id=None), PAYMENT),
+    "a session that showed terms": (
+        paid(metadata={"booking_id": "bok_1", "terms_version": "2026-11"}),
+        replace(PAYMENT, terms_version="2026-11"),
+    ),
+    "a session whose terms have no version that we wrote": (
+        paid(metadata={"booking_id": "bok_1", "terms_version": "x" * 41}),
+        PAYMENT,
+    ),
     "a charge that was paid back": (
         event("charge.refunded", charge()),
         RefundUpdated("evt_1", "bok_1", "pi_1", at_ms=MADE_MS),

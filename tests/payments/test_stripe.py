@@ -102,6 +102,18 @@ async def test_stripes_own_invoice_names_the_buyer(stripe: Processor) -> None:
     assert await payments(stripe).checkout(MADE, "Autumn", None, least) == opened
 
 
+async def test_the_page_shows_the_terms_and_the_event_of_its_payment_names_their_version(stripe: Processor) -> None:
+    first = await checkout(stripe, terms=("https://example.com/terms(1)", "2026-11"))
+    words = "By paying you accept the [terms](https://example.com/terms(1%29)."
+    assert stripe.asked[-1].form["custom_text[submit][message]"] == words
+    assert first.session_id is not None
+    told = event_of(stripe.pay(first.session_id))
+    assert isinstance(told, PaymentSucceeded)
+    assert told.terms_version == "2026-11"
+    other = await checkout(stripe, terms=("https://example.com/terms", "2027-01"))
+    assert other.session_id != first.session_id, "terms that have changed need another page"
+
+
 async def test_the_payers_email_is_filled_in(stripe: Processor) -> None:
     opened = await payments(stripe).checkout(MADE, "Autumn", "owner@example.com")
     assert stripe.asked[-1].form["customer_email"] == "owner@example.com"

@@ -379,8 +379,8 @@ async def open_year(
     """A service at the beginning of a year, or after the days of an `earlier` one over equal rows. `without` names prunings
     that are forgotten."""
     stores = stores_in(below)
-    settings = {"CATALOG__SERVER__BASE_URL": BASE_URL, "CATALOG__BOOKINGS__OPEN_HOLDS": "10"}
-    config, clock = load(None, settings), HandClock(START_MS)
+    settings = {"SERVER__BASE_URL": BASE_URL, "BOOKINGS__OPEN_HOLDS": "10", "SITE__TERMS_URL": f"{BASE_URL}/terms"}
+    config, clock = load(None, {f"CATALOG__{name}": text for name, text in settings.items()}), HandClock(START_MS)
     limits = Limits.of(config)
     limits = replace(
         limits,

@@ -96,6 +96,8 @@ CHANGEABLE = (
     "lost_cents",
     "excess_cents",
     "lost_from",
+    "terms_version",
+    "terms_accepted_ms",
 )
 
 

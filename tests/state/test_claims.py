@@ -13,7 +13,7 @@ from actors.keys.state import KeyRules, merged
 from actors.shared.code_mails import CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.shared.credentials import Kind
-from actors.values import Account, AuditRecord, Code, Done, Refused, Tenant, Tier
+from actors.values import AcceptedTerms, Account, AuditRecord, Code, Done, Refused, Tenant, Tier
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, RIGHT, SECOND, WRONG, Registry, token
 
 
@@ -570,3 +570,18 @@ def test_many_tokens_of_one_network_leave_another_network_its_first_letter() -> 
     assert refusal(registry.one(registry.start("5", network="late"))).code is Code.RATE_LIMITED
     assert isinstance(registry.one(registry.complete("4")), Claimed)
     assert registry.one(registry.start("5")) == Done(), "the network that claimed is known"
+
+
+# Terms.
+
+
+def test_a_claim_accepts_the_terms_of_its_time_for_its_account() -> None:
+    registry = Registry(KeyRules(terms_version="2026-11"))
+    registry.act(*(each for name in "12" for each in (registry.mint(name), registry.start(name))))
+    registry.act(registry.complete("1", proof=WRONG))
+    assert registry.last.terms == []
+    for name in "12":
+        registry.act(registry.complete(name))
+        assert registry.last.terms == [AcceptedTerms("t1", "2026-11", NOON)]
+    registry.act(registry.complete("1"))
+    assert registry.last.terms == [], "a repeated claim accepts nothing anew"

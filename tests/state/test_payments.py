@@ -384,3 +384,22 @@ def test_what_was_delivered_stays_told_after_a_refund(going_back: Ledger) -> Non
     view = going_back.one(going_back.settle("b1"))
     assert isinstance(view, BookingView)
     assert (view.impressions, view.clicks, view.booking.tenant_id) == (5, 1, ANN)
+
+
+# Terms.
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_payment_accepts_the_terms_that_its_page_showed(ledger: Ledger, late: bool) -> None:
+    if late:
+        ledger.pass_ms(2 * HOLD)
+    ledger.act(replace(ledger.pay("b1"), terms_version="2026-11"))
+    booking = ledger.bookings["b1"]
+    assert (booking.terms_version, booking.terms_accepted_ms) == ("2026-11", ledger.now_ms)
+    ledger.act(replace(ledger.pay("b1", event="evt_2", payment="pay_2"), terms_version="2027-01"))
+    assert ledger.bookings["b1"].terms_version == "2026-11", "the booking is paid already"
+
+
+def test_a_payment_without_terms_accepts_none(ledger: Ledger) -> None:
+    ledger.act(ledger.pay("b1"))
+    assert (ledger.bookings["b1"].terms_version, ledger.bookings["b1"].terms_accepted_ms) == (None, None)

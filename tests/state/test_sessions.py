@@ -21,7 +21,7 @@ from actors.sessions.messages import (
 from actors.sessions.second_factor import SecondFactorRows
 from actors.sessions.state import Decision, LockSet, SessionRules, Snapshot, decide, rows_to_lock
 from actors.shared.code_mails import CodeMailCount, CodeMailRules, Draft
-from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier
+from actors.values import AcceptedTerms, Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier
 from tests.state.manners import well_said
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
@@ -417,3 +417,18 @@ def test_a_session_from_a_link_makes_room_like_any_other() -> None:
     book.act(link(book))
     assert isinstance(book.one(use(book, "2")), SessionSaved)
     assert [each.id for each in book.rows.sessions.values() if each.is_live(book.now_ms)] == ["ses_2"]
+
+
+# Terms.
+
+
+def test_a_sign_in_accepts_the_terms_of_its_time() -> None:
+    book = Book(SessionRules(terms_version="2026-11"))
+    book.act(book.start(), book.complete("1", proof=WRONG))
+    assert book.last.terms == []
+    book.act(book.start(), book.complete("1"))
+    [account] = book.rows.accounts.values()
+    assert book.last.terms == [AcceptedTerms(account.tenant_id, "2026-11", NOON)]
+    book.rules = SessionRules()
+    book.act(book.start(), book.complete("2"))
+    assert book.last.terms == [], "the service has no terms"

@@ -7,6 +7,7 @@ import pytest
 
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.keys.messages import GrantAdmin
+from actors.keys.state import Decision as KeyDecision
 from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_keys
@@ -29,7 +30,18 @@ from actors.sessions.state import SessionRules, decide, rows_to_lock
 from actors.shared.code_mails import CodeMailRules, Draft
 from actors.shared.codes import CodeRules
 from actors.shared.credentials import digest
-from actors.values import AuditRecord, BatchId, Code, Contended, Done, OutboxMessage, Refused, Tier
+from actors.values import (
+    AcceptedTerms,
+    Account,
+    AuditRecord,
+    BatchId,
+    Code,
+    Contended,
+    Done,
+    OutboxMessage,
+    Refused,
+    Tier,
+)
 from storage.connection.pool import Database
 from storage.postgres.mail import PostgresOutbox
 from tests.doubles.mail import MemoryOutbox
@@ -280,3 +292,20 @@ async def test_crossing_batches_of_two_nodes_come_to_an_end(nodes: list[Desk]) -
     back = [complete(100 + number, email) for number, email in reversed(list(enumerate(emails)))]
     answers = await together(now(nodes[0].act, *there), now(nodes[1].act, *back))
     assert sum(isinstance(answer, SessionSaved) for each in answers for answer in each) == len(emails)
+
+
+async def test_the_first_acceptance_of_each_version_of_the_terms_is_kept(desk: Desk) -> None:
+    """Also when sessions and claims accept a version at once."""
+    rules = [SessionRules(terms_version=version, per_account=3) for version in ("v1", "v2")]
+    await desk.act(start(1), start(2, browser=THEIRS), rules=rules[0])
+    await desk.act(complete(1), complete(2, browser=THEIRS), rules=rules[0])
+    await desk.act(start(3), complete(3), now_ms=NOW + HOUR_MS, rules=rules[0])
+    await desk.act(start(4), complete(4), now_ms=NOW + 2 * HOUR_MS, rules=rules[1])
+    decision = KeyDecision(terms=[AcceptedTerms("ten_1", "v2", NOW), AcceptedTerms("ten_1", "v3", NOW)])
+    await desk.stores.keys.transact(BatchId("node/keys", 1), wanted_keys([]), lambda _: decision, NOW)
+    exported = await desk.stores.accounts.export(Account(ANN, "ten_1", NOW), "accepted_terms", "", 9)
+    assert [(each.row["version"], each.row["accepted_ms"]) for each in exported] == [
+        ("v1", NOW),
+        ("v2", NOW + 2 * HOUR_MS),
+        ("v3", NOW),
+    ]

@@ -16,6 +16,7 @@ from actors.values import Code, Problem, Refused
 from service.schemas.catalog import Bot, UseCase
 from service.schemas.problems import problems_of
 from service.web.pages.parts.forms import (
+    ACCEPTING,
     FORMS,
     GONE,
     PAGE_PROBLEM,
@@ -46,6 +47,8 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/sponsor/book", "start"): "startBooking",
     ("/sponsor/book", "start-and-pay"): "startBooking",
     ("/sponsor/bookings/{id}", "request_refund"): "requestRefund",
+    ("/sponsor/bookings/{id}", "checkout"): "openCheckout",
+    ("/checkout/{token}", "pay"): "payCheckout",
     ("/sponsor/webhooks", "create"): "createWebhook",
     ("/dashboard", "create-key"): "createScopedKey",
     ("/dashboard/keys/{id}", "edit-key"): "editAccountKey",
@@ -54,6 +57,7 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/dashboard/security", "rename-passkey"): "editPasskey",
     ("/sign-in", "send"): "startSignIn",
     ("/sign-in", "complete"): "completeSignIn",
+    ("/sign-in/link", "use"): "useSignInLink",
     ("/account/delete", "confirm"): "confirmAccountDeletion",
     ("/claim/form", "start"): "startClaim",
     ("/claim/form", "complete"): "completeClaim",
@@ -95,7 +99,18 @@ ENTRIES: Mapping[tuple[str, str], type[BaseModel]] = {
 """The models of the entries that forms send within the body of their operation."""
 
 UNTYPED = {
-    *("slotId", "idempotencyKey", "seen", "decision", "admin", "credential", "userCode", "claimToken", "email"),
+    *(
+        "slotId",
+        "idempotencyKey",
+        "seen",
+        "decision",
+        "admin",
+        "credential",
+        "userCode",
+        "claimToken",
+        "email",
+        "token",
+    ),
     *("slug", "addedAt", "updatedAt", "guide"),
 }
 """Properties that a form sends without a field of its own, or that its first step has asked for."""
@@ -158,7 +173,7 @@ def test_every_bad_value_of_every_field_has_a_plain_sentence(place: tuple[str, s
             for each in placed:
                 field = form.fields[form.name_of(each) or ""]
                 sentences |= {sentence(each, field, typed) for typed in ("", "typed")}
-    assert sentences or place == ("/admin", "refund")
+    assert sentences or place == ("/admin", "refund") or form is ACCEPTING
     for words in sentences:
         assert not TECHNICAL.search(words.replace("https://, not http://", "")), words
         assert words.endswith(".")

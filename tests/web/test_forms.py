@@ -250,11 +250,13 @@ OF_LISTS = {("/admin", "refund"), ("/admin", "decline"), ("/admin/bookings", "de
 """Forms that `test_admin_lists.py` and `test_administration.py` send, because they need a booking of a certain kind."""
 OF_SUBMISSIONS = {("/admin/submissions", "accept"), ("/admin/submissions", "decline")}
 """Forms that `test_submissions.py` sends, because they need a submission."""
+OF_TERMS = {("/checkout/{token}", "pay"), ("/sponsor/bookings/{id}", "checkout"), ("/sign-in/link", "use")}
+"""Forms without another field than the terms, which `test_terms.py` sends."""
 
 
 def test_each_form_with_fields_is_sent_here_or_where_its_content_is() -> None:
     declared = {(page.path, do) for page in PAGES if page.path != "/admin/reviews" for do in page.forms}
-    assert declared == {(case.path, case.do) for case in CASES} | TAKES_PASSKEY | OF_LISTS | OF_SUBMISSIONS
+    assert declared == {(case.path, case.do) for case in CASES} | TAKES_PASSKEY | OF_LISTS | OF_SUBMISSIONS | OF_TERMS
 
 
 def _page_of(path: str) -> Page:

@@ -89,7 +89,7 @@ async def test_what_a_client_cannot_use_is_left_out(world: World) -> None:
     assert article["headline"] == "W" * structured_data.HEADLINE_CHARACTERS
     entry = {"slug": "a", "name": "A", "who": "A person", "handle": "@a", "job": "Sorts", "addedAt": 0, "updatedAt": 0}
     for url in ("javascript:alert(1)", "data:text/html,a", "ftp://example.com/a", "/bots"):
-        [application, _] = structured_data.bot(BASE_URL, entry | {"templateUrl": url})["@graph"]
+        [application, _] = structured_data.bot(BASE_URL, "Catalog", entry | {"templateUrl": url})["@graph"]
         assert "installUrl" not in application
         assert "applicationCategory" not in application
 

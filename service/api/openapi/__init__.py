@@ -13,6 +13,7 @@ from service.api.openapi.models import schemas
 from service.api.openapi.operations import described
 from service.api.openapi.responses import shared_examples
 from service.api.operation import Operation
+from service.config.sections import SiteSection
 from service.version import VERSION
 
 API_VERSION = "1.0.0"
@@ -41,8 +42,8 @@ class Described:
     _build: Callable[[], dict[str, Any]]
 
     @classmethod
-    def of(cls, operations: Sequence[Operation], base_url: str) -> "Described":
-        return cls(partial(document, operations, base_url))
+    def of(cls, operations: Sequence[Operation], base_url: str, site: SiteSection | None = None) -> "Described":
+        return cls(partial(document, operations, base_url, site))
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -53,8 +54,8 @@ class Described:
         return json.dumps(self.document, indent=1, ensure_ascii=False).encode()
 
 
-def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
-    """The whole document. Every operation lists every status that it can return."""
+def document(operations: Sequence[Operation], base_url: str, site: SiteSection | None = None) -> dict[str, Any]:
+    """The whole document. Every operation lists every status that it can return. `site` says who runs the service."""
     recorded = examples()
     paths: dict[str, Any] = {}
     for operation in operations:
@@ -69,6 +70,7 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
             "description": DESCRIPTION,
             "license": {"name": "MIT License", "identifier": "MIT"},
             "contact": {"name": "The operator of this service", "url": f"{base_url}/"},
+            **(_about(site) if site else {}),
         },
         "servers": [{"url": base_url}],
         "externalDocs": {"description": "The readable reference of this API", "url": f"{base_url}/docs"},
@@ -81,3 +83,13 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
             "securitySchemes": dict(SECURITY_SCHEMES),
         },
     }
+
+
+def _about(site: SiteSection) -> dict[str, Any]:
+    """The terms and the contact of the service, as far as they are configured."""
+    about: dict[str, Any] = {"termsOfService": site.terms_url} if site.terms_url else {}
+    if site.contact:
+        email = site.contact.removeprefix("mailto:")
+        address = {"url": site.contact} if email == site.contact else {"email": email}
+        about["contact"] = {"name": site.name or "The operator of this service", **address}
+    return about

@@ -110,7 +110,10 @@ async def open_checkout(services: Services, call: Call, booking_id: str) -> Answ
         kept = await services.ledger.store_checkout_session(call.caller.owner, booking_id, checkout.session_id)
         if isinstance(kept, Refused):
             return kept
-    return Answer.of(CheckoutAnswer(checkoutUrl=checkout.url, expiresAt=view.booking.hold_ms))
+    answer = CheckoutAnswer(checkoutUrl=checkout.url, expiresAt=view.booking.hold_ms)
+    if services.config.site.terms:
+        answer.termsUrl, answer.termsVersion = services.config.site.terms_url, services.config.site.terms
+    return Answer.of(answer)
 
 
 @with_id(unknown_booking)
@@ -234,7 +237,7 @@ ROWS = (
         path="/api/v1/sponsors/bookings/{id}/checkout",
         summary="Open the checkout of a booking",
         description="Returns the address where a person can pay for a booking. The first call restarts the hold. In "
-        "test mode no money moves.",
+        "test mode no money moves. Whoever pays accepts the terms at `termsUrl`, which the payment page shows.",
         handler=open_checkout,
         result=CheckoutAnswer,
         scopes=(Scope.BILLING_WRITE,),

@@ -25,6 +25,7 @@ from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
+from service.api.operations.node_status import read_readiness
 from service.api.operations.reports import read_figures
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
@@ -47,6 +48,7 @@ from service.schemas.internal import (
     OutboxMail,
     OutboxMails,
     Purchase,
+    ReadinessDay,
     RetiredEntries,
     SightingQuery,
     SiteSighting,
@@ -171,7 +173,12 @@ async def _pay(services: Services, booking: Booking) -> BookingView | Refused:
     """No money moves. All clicks share a payment id, so they are one payment."""
     payment_id = f"test_{booking.id}"
     return await services.ledger.record_payment(
-        payment_id, booking.id, payment_id, booking.amount_cents, booking.currency
+        payment_id,
+        booking.id,
+        payment_id,
+        booking.amount_cents,
+        booking.currency,
+        terms_version=services.config.site.terms or None,
     )
 
 
@@ -325,6 +332,7 @@ def _row(
 
 
 INTERNAL = (
+    _row("readReadiness", "readiness", read_readiness, ReadinessDay),
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
     _row("findSighting", "sighting", find_sighting, SiteSighting, query=SightingQuery),
     _row("placeInCatalog", "catalog/{kind}", place_in_catalog, CatalogPlace, query=CatalogQuery),

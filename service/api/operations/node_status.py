@@ -1,8 +1,11 @@
 """Operations on a node: its status for administrators, and the health checks of balancers."""
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 
-from actors.clock import SECOND_MS
+from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.events.router import EventOutcome
 from actors.events.servers import ServerReport
 from actors.kernel.statistics import ActorStatistics
@@ -15,6 +18,7 @@ from service.api.policy import Access
 from service.observability.health import readiness_of
 from service.observability.refusal_log import RefusalLog
 from service.observability.request_counts import AnswerSummary
+from service.schemas.internal import ReadinessDay, ReadyHour, UnreadySpan
 from service.schemas.node_status import (
     ActorStatus,
     Alive,
@@ -36,6 +40,9 @@ from service.schemas.node_status import (
 from service.schemas.rows import filled
 from service.snapshots.follower import SnapshotFollower
 from service.version import VERSION
+
+SHOWN_HOURS = 24
+MAX_SPANS = 20
 
 
 async def read_status(services: Services, call: Call) -> Answer | Refused:
@@ -124,6 +131,32 @@ def _refusals(log: RefusalLog) -> RefusalStatus:
             for each in log.recent()
         ],
     )
+
+
+async def read_readiness(services: Services, call: Call) -> Answer | Refused:
+    """The readiness of the node now and in the last 24 hours. Its problems are left out, because anybody may read this."""
+    readiness, history = await readiness_of(services.health), services.health.history
+    minutes = history.minutes()
+    last = services.clock.now_ms() // HOUR_MS
+    return Answer.of(
+        ReadinessDay(
+            ready=readiness.ready,
+            sinceMs=history.since_ms,
+            hours=[_hour(minutes, hour) for hour in range(last - SHOWN_HOURS + 1, last + 1)],
+            spans=unready_spans(minutes)[::-1][:MAX_SPANS],
+        )
+    )
+
+
+def _hour(minutes: Sequence[tuple[int, bool]], hour: int) -> ReadyHour:
+    found = [ready for minute, ready in minutes if minute * MINUTE_MS // HOUR_MS == hour]
+    return ReadyHour(startMs=hour * HOUR_MS, checked=len(found), unready=found.count(False))
+
+
+def unready_spans(minutes: Sequence[tuple[int, bool]]) -> list[UnreadySpan]:
+    """The spans of minutes that were not ready, oldest first. Minutes without a check between two belong to a span."""
+    runs = [list(run) for ready, run in groupby(minutes, key=itemgetter(1)) if not ready]
+    return [UnreadySpan(fromMs=run[0][0] * MINUTE_MS, untilMs=(run[-1][0] + 1) * MINUTE_MS) for run in runs]
 
 
 async def healthz(services: Services, call: Call) -> Answer | Refused:

@@ -52,6 +52,7 @@ async def _apply(services: Services, event: PaymentEvent) -> BookingView | Refus
                 event.amount_cents,
                 event.currency,
                 event.session_id,
+                event.terms_version,
             )
         case RefundUpdated():
             return await ledger.settle_refund(

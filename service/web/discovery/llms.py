@@ -98,6 +98,8 @@ def _pages(base_url: str) -> Iterable[str]:
     yield _link("Claim a key", f"{base_url}/claim", "A person keeps an anonymous key by email.")
     yield _link("Advertise", f"{base_url}/advertise", "Slots, prices and free weeks for sponsors.")
     yield _link("Placements on a website", f"{base_url}/embed", "How a website shows the placements.")
+    yield _link("Changes of the API", f"{base_url}/changelog", "What programs notice, by day.")
+    yield _link("Status", f"{base_url}/status", "Whether the service works now, and did in the last 24 hours.")
     yield _link("Feed", f"{base_url}/feed.xml", "The newest entries of both lists, as Atom.")
     yield _link("Sitemap", f"{base_url}/sitemap.xml", "All public pages, with each entry of the catalog.")
 

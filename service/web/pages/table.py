@@ -5,10 +5,11 @@ from service.web.pages.admin import accounts, administration, entries, review_qu
 from service.web.pages.admin import bookings as all_bookings
 from service.web.pages.ops import components, outbox, status
 from service.web.pages.parts.page import Page
-from service.web.pages.public import advertise, catalog, embed_guide, home, mail_links
+from service.web.pages.public import advertise, catalog, changelog, embed_guide, home, mail_links
+from service.web.pages.public import status as public_status
 from service.web.pages.sponsor import booking, bookings, calendar, campaigns, checkout, overview, reports, webhooks
 
-PUBLIC = (home, catalog, advertise, embed_guide, mail_links)
+PUBLIC = (home, catalog, advertise, embed_guide, changelog, public_status, mail_links)
 ACCOUNT = (claim, sign_in, security, device, dashboard, settings, submissions)
 SPONSOR = (overview, calendar, campaigns, bookings, booking, reports, webhooks, checkout)
 ADMIN = (review_queue, submission_queue, entries, slots, all_bookings, administration, accounts)

@@ -43,6 +43,8 @@ async def start(request: PageRequest) -> SeeOther | FormError:
 
 
 async def complete(request: PageRequest) -> SeeOther | FormError:
+    if changed := request.other_terms:
+        return changed
     result = await request.ask("completeClaim", body=_typed(request, "claimToken", "email", "code"))
     if result.refused is not None:
         return FormError(result.refused)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from actors.values import Code
 from service.api.cookies import SESSION, SIGN_IN_FORM
 from service.api.messages import NO_STORE
-from service.web.pages.parts.forms import Field, Form
+from service.web.pages.parts.forms import ACCEPTING, TERMS, Field, Form
 from service.web.pages.parts.messages import CODE, EMAIL
 from service.web.pages.parts.page import (
     LONGEST_PATH,
@@ -74,6 +74,8 @@ async def send(request: PageRequest) -> SeeOther | FormError:
 
 
 async def complete(request: PageRequest) -> SeeOther | FormError:
+    if changed := request.other_terms:
+        return changed
     body = {"email": request.form.get("email", "").strip(), "code": request.form.get("code", "")}
     result = await request.ask("completeSignIn", body=body)
     entered = _entered(result, local_path(request.form.get("next", "")))
@@ -110,6 +112,8 @@ async def link(request: PageRequest) -> Template:
 
 
 async def use_link(request: PageRequest) -> SeeOther | FormError:
+    if changed := request.other_terms:
+        return changed
     result = await request.ask("useSignInLink", body={"token": request.form.get("token", "")})
     return _entered(result, AFTERWARDS)
 
@@ -125,7 +129,7 @@ async def leave(request: PageRequest) -> SeeOther:
     return SeeOther("/", "signed_out", [SESSION.delete(request.base_url)])
 
 
-CODE_FORM = Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", "")})
+CODE_FORM = Form({"code": Field("Code", CODE, right=CODE), **TERMS}, {Code.INVALID_CODE: ("code", "")})
 FORMS = {
     "send": Form({"email": Field("Email", EMAIL)}),
     "complete": CODE_FORM,
@@ -133,6 +137,6 @@ FORMS = {
 
 PAGES = (
     Page("/sign-in", sign_in, {"send": send, "complete": complete}, forms=FORMS),
-    Page(LINK_PATH, link, {"use": use_link}),
+    Page(LINK_PATH, link, {"use": use_link}, forms={"use": ACCEPTING}),
     Page("/sign-out", sign_out, {"sign-out": leave}),
 )

@@ -85,6 +85,12 @@ class Form:
 
 NOTHING = Form({})
 
+TERMS = {"terms": Field("Terms")}
+"""The place of the terms in a form that accepts them (`terms` in `fields.html`)."""
+
+ACCEPTING = Form(TERMS)
+"""A form that accepts the terms and has no other field."""
+
 
 def wrong(**sentences: str) -> Refused:
     """A refusal by the page itself: the sentence for each field of the form."""

@@ -38,6 +38,9 @@ WRONG_ADDRESS = "Something in the address of this page is not valid. Open the pa
 STALE_LIST = "This part of the list is no longer there. Open the list from its first page."
 ADDRESS = "Write an address such as tools.example.com."
 EMAIL = "Write an email address such as you@example.com."
+TERMS_CHANGED = (
+    "The terms have changed since you opened this page. Nothing was sent. Read them, then press the button again."
+)
 CODE = "Write the digits of the newest email."
 CHOOSE = "Choose one of the options."
 WHOLE = "Write a whole number."

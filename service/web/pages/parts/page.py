@@ -23,6 +23,7 @@ from service.api.operations.internal import INTERNAL, outbox_is_open
 from service.api.validation import IDEMPOTENCY_KEY, read_form
 from service.config.model import Config
 from service.web.pages.parts.forms import NOTHING, Form, wrong
+from service.web.pages.parts.messages import TERMS_CHANGED
 
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in (*OPERATIONS, *INTERNAL)}
 
@@ -161,6 +162,12 @@ class PageRequest:
         code can then be an address without them: reloading it sends no form, so it mails no second code."""
         seconds = self.config.claim.code_minutes * MINUTE_MS // SECOND_MS
         return cookie.set(urlencode(fields), self.base_url, seconds)
+
+    @property
+    def other_terms(self) -> FormError | None:
+        """The refusal of a form that accepts the terms if it showed another version of them than the one of now."""
+        version = self.config.site.terms
+        return FormError.at(terms=TERMS_CHANGED) if version and self.form.get("terms") != version else None
 
     @property
     def now_ms(self) -> int:

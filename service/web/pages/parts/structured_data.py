@@ -15,7 +15,6 @@ from service.web.pages.parts.words import moment
 from service.web.static_files import static_url
 
 Data = dict[str, Any]
-SITE = "Catalog"
 HEADLINE_CHARACTERS = 110
 """The longest headline that search engines take."""
 
@@ -27,24 +26,24 @@ def json_ld(data: Mapping[str, Any]) -> Markup:
     return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).translate(_UNSAFE))
 
 
-def website(base_url: str) -> Data:
-    """The front page: the site, and how to search it."""
+def website(base_url: str, site: str) -> Data:
+    """The front page: the site by its name, and how to search it."""
     target = {"@type": "EntryPoint", "urlTemplate": f"{base_url}/usecases?q={{search_term_string}}"}
     search = {"@type": "SearchAction", "target": target, "query-input": "required name=search_term_string"}
-    return _graph({"@type": "WebSite", "name": SITE, "url": f"{base_url}/", "potentialAction": search})
+    return _graph({"@type": "WebSite", "name": site, "url": f"{base_url}/", "potentialAction": search})
 
 
-def listing(base_url: str, path: str, name: str, entries: Iterable[Mapping[str, Any]]) -> Data:
+def listing(base_url: str, site: str, path: str, name: str, entries: Iterable[Mapping[str, Any]]) -> Data:
     """A list of entries, in its order."""
     items = [
         {"@type": "ListItem", "position": place, "url": f"{base_url}{path}/{entry['slug']}", "name": _name(entry)}
         for place, entry in enumerate(entries, start=1)
     ]
     listed = {"@type": "ItemList", "name": name, "url": f"{base_url}{path}", "itemListElement": items}
-    return _graph(listed, _crumbs((SITE, f"{base_url}/"), (name, f"{base_url}{path}")))
+    return _graph(listed, _crumbs((site, f"{base_url}/"), (name, f"{base_url}{path}")))
 
 
-def usecase(base_url: str, entry: Mapping[str, Any]) -> Data:
+def usecase(base_url: str, site: str, entry: Mapping[str, Any]) -> Data:
     """A use case as an article. Its guide, if it has steps, is a part of it."""
     above, url = f"{base_url}/usecases", f"{base_url}/usecases/{entry['slug']}"
     article = {
@@ -54,17 +53,17 @@ def usecase(base_url: str, entry: Mapping[str, Any]) -> Data:
         "url": url,
         "mainEntityOfPage": url,
         "author": _person(entry),
-        "publisher": _publisher(base_url),
+        "publisher": _publisher(base_url, site),
         **_published(entry),
         **_link("isBasedOn", entry["sourceUrl"]),
     }
     guide = entry.get("guide")
     if guide and guide["steps"]:
         article["hasPart"] = _how_to(guide)
-    return _graph(article, _crumbs((SITE, f"{base_url}/"), ("Use cases", above), (entry["title"], url)))
+    return _graph(article, _crumbs((site, f"{base_url}/"), ("Use cases", above), (entry["title"], url)))
 
 
-def bot(base_url: str, entry: Mapping[str, Any]) -> Data:
+def bot(base_url: str, site: str, entry: Mapping[str, Any]) -> Data:
     """A bot template as an application."""
     above, url = f"{base_url}/bots", f"{base_url}/bots/{entry['slug']}"
     application = {
@@ -77,7 +76,7 @@ def bot(base_url: str, entry: Mapping[str, Any]) -> Data:
         **_published(entry),
         **_link("installUrl", entry["templateUrl"]),
     }
-    return _graph(application, _crumbs((SITE, f"{base_url}/"), ("Bot templates", above), (entry["name"], url)))
+    return _graph(application, _crumbs((site, f"{base_url}/"), ("Bot templates", above), (entry["name"], url)))
 
 
 def _how_to(guide: Mapping[str, Any]) -> Data:
@@ -97,8 +96,8 @@ def _person(entry: Mapping[str, Any]) -> Data:
     return {"@type": "Person", "name": entry["who"], "alternateName": entry["handle"]}
 
 
-def _publisher(base_url: str) -> Data:
-    return {"@type": "Organization", "name": SITE, "url": f"{base_url}/", "logo": f"{base_url}{static_url('icon.svg')}"}
+def _publisher(base_url: str, site: str) -> Data:
+    return {"@type": "Organization", "name": site, "url": f"{base_url}/", "logo": f"{base_url}{static_url('icon.svg')}"}
 
 
 def _published(entry: Mapping[str, Any]) -> Data:

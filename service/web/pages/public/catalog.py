@@ -78,7 +78,9 @@ class CatalogPage:
                 "relaxed": any(name == "x-search-relaxed" for name, _ in result.headers),
                 "most": len(entries) == MAX_FOUND,
             }
-            values["structured"] = structured_data.listing(request.base_url, self.path, self.name, entries)
+            values["structured"] = structured_data.listing(
+                request.base_url, request.config.site.title, self.path, self.name, entries
+            )
             values["other"] = await _other(request, OTHER[self.kind], q, category, every)
             if not entries and (q or category):
                 newest = await request.ask(self.lists, query={"limit": SUGGESTED})
@@ -177,7 +179,10 @@ async def usecase(request: PageRequest) -> Template:
         "alternate": f"/api/v1/usecases/{entry['slug']}",
         "placements": await some_sponsored(request),
     }
-    return Template("usecase.html", values | {"structured": structured_data.usecase(request.base_url, entry)})
+    return Template(
+        "usecase.html",
+        values | {"structured": structured_data.usecase(request.base_url, request.config.site.title, entry)},
+    )
 
 
 async def _others(
@@ -227,7 +232,9 @@ async def bot(request: PageRequest) -> Template:
         "alternate": f"/api/v1/bots/{entry['slug']}",
         "placements": await some_sponsored(request),
     }
-    return Template("bot.html", values | {"structured": structured_data.bot(request.base_url, entry)})
+    return Template(
+        "bot.html", values | {"structured": structured_data.bot(request.base_url, request.config.site.title, entry)}
+    )
 
 
 PAGES = (

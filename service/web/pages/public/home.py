@@ -40,7 +40,7 @@ async def home(request: PageRequest) -> Template:
             "monthly": request.config.tiers.claimed.monthly,
             "lowest": await _lowest(request),
             "placements": placements,
-            "structured": website(request.base_url),
+            "structured": website(request.base_url, request.config.site.title),
         },
     )
 

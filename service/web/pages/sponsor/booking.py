@@ -6,7 +6,7 @@ from typing import Any
 from service.web.pages.parts.booking_words import HELD, daily, notice_of, run_of, used_cents, weeks_of
 from service.web.pages.parts.chart_words import Counts, Rate
 from service.web.pages.parts.charts import Chart, by_day
-from service.web.pages.parts.forms import Field, Form
+from service.web.pages.parts.forms import ACCEPTING, Field, Form
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 from service.web.pages.parts.words import money
 from service.web.pages.sponsor.booking_history import history
@@ -117,7 +117,7 @@ async def _documents(request: PageRequest, shown: Json) -> list[Json]:
 async def check_out(request: PageRequest) -> SeeOther | FormError | Template:
     """Lead to the checkout. Our content policy lets no form redirect to another site, so the page of a payment processor
     is shown as a link."""
-    return await checkout_of(request, request.path_values["id"])
+    return request.other_terms or await checkout_of(request, request.path_values["id"])
 
 
 async def checkout_of(request: PageRequest, booking_id: str) -> SeeOther | FormError | Template:
@@ -150,6 +150,6 @@ PAGES = (
             "request_refund": request_refund,
         },
         Audience.ACCOUNT,
-        forms={"request_refund": REFUND_FORM},
+        forms={"checkout": ACCEPTING, "request_refund": REFUND_FORM},
     ),
 )

@@ -8,7 +8,7 @@ from actors.clock import MINUTE_MS, SECOND_MS, Entropy
 from actors.times import week_of
 from actors.values import Code, Refused
 from service.web.pages.parts.booking_words import HELD
-from service.web.pages.parts.forms import Field, Form, above, address_of, line_of
+from service.web.pages.parts.forms import TERMS, Field, Form, above, address_of, line_of
 from service.web.pages.parts.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.parts.paging import paged
 from service.web.pages.sponsor.booking import checkout_of
@@ -120,7 +120,7 @@ async def reserve(request: PageRequest) -> SeeOther | FormError:
 
 async def reserve_and_pay(request: PageRequest) -> SeeOther | FormError | Template:
     """Reserve, and open the checkout of the booking. If that is refused, the booking's page offers it again."""
-    reserved = await reserve(request)
+    reserved = request.other_terms or await reserve(request)
     if isinstance(reserved, FormError):
         return reserved
     checkout = await checkout_of(request, reserved.path.rpartition("/")[2])
@@ -160,10 +160,10 @@ def new_uuid(entropy: Entropy) -> str:
 WEEK = Field("Week", "Choose a week.", right="Choose one of the weeks.")
 NO_WEEK = {Code.SLOT_UNAVAILABLE: ("weekStart", "")}
 RESERVING = Form(
-    {"weekStart": WEEK, "campaignId": Field("Ad", "Choose an ad.")},
+    {"weekStart": WEEK, "campaignId": Field("Ad", "Choose an ad."), **TERMS},
     {**NO_WEEK, Code.CAMPAIGN_NOT_BOOKABLE: ("campaignId", "")},
 )
-STARTING = Form({"weekStart": WEEK, **BRAND, "headline": HEADLINE, "body": BODY}, NO_WEEK)
+STARTING = Form({"weekStart": WEEK, **BRAND, "headline": HEADLINE, "body": BODY, **TERMS}, NO_WEEK)
 BOOKING_FORMS = {
     "reserve": RESERVING,
     "reserve-and-pay": RESERVING,

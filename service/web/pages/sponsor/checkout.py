@@ -1,13 +1,14 @@
 """The documents of a booking: checkout and receipt behind signed links, invoices and credit notes on one sheet each."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from actors.clock import DAY_MS
 from service.api.messages import NO_STORE
 from service.schemas.countries import COUNTRIES
 from service.web.pages.parts.booking_words import HELD, first_day, length
-from service.web.pages.parts.page import Audience, Page, PageRequest, Show, Template, nothing_here
+from service.web.pages.parts.forms import ACCEPTING
+from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, Template, nothing_here
 from service.web.pages.parts.paging import paged
 from service.web.pages.parts.words import day, money, price
 
@@ -25,7 +26,7 @@ async def receipt(request: PageRequest) -> Template:
     return Template("receipt.html", _purchase(request, bought) | values, headers=[*NO_STORE])
 
 
-def _checkout(operation: str) -> Show:
+def _checkout(operation: str) -> Callable[[PageRequest], Awaitable[Template]]:
     """The page of the checkout after an operation on it."""
 
     async def show(request: PageRequest) -> Template:
@@ -57,6 +58,10 @@ def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, obje
         "test_mode": bought["testMode"],
         "demo": bought["demo"],
     }
+
+
+async def pay(request: PageRequest) -> Template | FormError:
+    return request.other_terms or await _checkout("payCheckout")(request)
 
 
 async def cancelled(request: PageRequest) -> Template:
@@ -96,8 +101,9 @@ PAGES = (
     Page(
         "/checkout/{token}",
         _checkout("viewCheckout"),
-        {"pay": _checkout("payCheckout"), "cancel": _checkout("cancelCheckout")},
+        {"pay": pay, "cancel": _checkout("cancelCheckout")},
         capability=True,
+        forms={"pay": ACCEPTING},
     ),
     Page("/receipt/{token}", receipt, capability=True),
     Page("/checkout-cancelled", cancelled),
