@@ -58,8 +58,11 @@ def template() -> str:
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage less often. Saves a fifth of a test's time. Imported objects stay in the lists of the
-    collector, because Hypothesis looks there for the owner of each random number generator."""
+    """Exclude imported objects from garbage collection, and collect less often. Saves a tenth of the time of all tests. On
+    newer Pythons, Hypothesis finds no owner of its random number generators among objects that are excluded."""
+    if sys.version_info < (3, 14):
+        gc.collect()
+        gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 20, 50)
 

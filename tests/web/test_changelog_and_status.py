@@ -70,4 +70,4 @@ async def test_the_status_says_when_the_node_was_not_ready(world: World) -> None
     assert "The service works." in page.text
     assert "Not ready for 1 minute from today, 14:00" in page.text
     tones = [bar["class"] for bar in page.all("rect")]
-    assert (len(tones), tones[-3:], set(tones[:-3])) == (24, ["good", "none", "bad"], {"none"})
+    assert (len(tones), tones[-3:], set(tones[:-3])) == (24, ["good", "rest", "bad"], {"rest"})

@@ -28,7 +28,7 @@ async def status(request: PageRequest) -> Template:
 def _bar(hour: Mapping[str, Any], place: int) -> Bar:
     checked, unready = hour["checked"], hour["unready"]
     if not checked:
-        tone, words = "none", "Not checked"
+        tone, words = "rest", "Not checked"
     elif unready:
         tone, words = "bad", f"Not ready in {counted(unready, 'minute')} of {checked} that were checked"
     else:
