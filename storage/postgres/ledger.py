@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import trio
+
 from actors.bookings.campaigns import MAX_NAMED
 from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.invoices import Invoice, issuable, needed, numbered
@@ -30,10 +32,11 @@ from actors.bookings.reports import DayCounted
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import NOT_FILTERED, BatchId, Contended, Filtered
+from storage.connection.asyncio_border import pause
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.mail import insert_mails
 from storage.postgres.webhooks import publish
-from storage.rows.columns import in_slices, new_and_known, record_of, records_of
+from storage.rows.columns import Rest, in_slices, new_and_known, record_of, records_of
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
 from storage.rows.tables import (
@@ -123,7 +126,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
     if lock_set.followed_ids:
         rows = await connection.fetch(SQL.delivered_days, list(lock_set.followed_ids))
         filtered = await connection.fetch(SQL.filtered, list(lock_set.followed_ids), *ALWAYS)
-        for each in await days_counted(rows, filtered):
+        for each in await days_counted(rows, filtered, pause):
             snapshot.days.setdefault(each.booking_id, []).append(each.of_day)
     if lock_set.digest:
         snapshot.reviews = await _reviews(connection)
@@ -240,15 +243,19 @@ def campaign_view_of(row: Row) -> CampaignView:
     return CampaignView(record_of(Campaign, row), row["sponsor_name"])
 
 
-async def days_counted(counted: Sequence[Row], filtered: Sequence[Row]) -> list[DayCounted]:
-    """The counts of bookings by day with what was filtered, which some days have alone. In order, as both are given."""
-    sums = {(booking_id, day): Filtered(*reasons) for booking_id, day, *reasons in await in_slices(_values, filtered)}
+async def days_counted(
+    counted: Sequence[Row], filtered: Sequence[Row], rest: Rest = trio.lowlevel.checkpoint
+) -> list[DayCounted]:
+    """The counts of bookings by day with what was filtered, which some days have alone. In order, as both are given. Within
+    a transaction, `rest` has to be `pause`."""
+    values = await in_slices(_values, filtered, rest=rest)
+    sums = {(booking_id, day): Filtered(*reasons) for booking_id, day, *reasons in values}
 
     def made(row: Row) -> DayCounted:
         booking_id, day, impressions, clicks = row.values()
         return DayCounted(booking_id, day, impressions, clicks, sums.pop((booking_id, day), NOT_FILTERED))
 
-    days = await in_slices(made, counted)
+    days = await in_slices(made, counted, rest=rest)
     if sums:
         days += [DayCounted(*place, 0, 0, each) for place, each in sums.items()]
         days.sort()

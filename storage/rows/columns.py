@@ -5,7 +5,7 @@ on its way to the database, because Postgres arrays of arrays are rectangular.
 """
 
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
@@ -110,12 +110,17 @@ READ_AT_ONCE = 20
 """Records that are made of rows at a time, between which other requests go on."""
 
 
-async def in_slices(make: Callable[[Row], T], rows: Sequence[Row], most: int = READ_AT_ONCE) -> list[T]:
-    """What `make` makes of each row, `most` of them at a time."""
+Rest = Callable[[], Awaitable[object]]
+
+
+async def in_slices(
+    make: Callable[[Row], T], rows: Sequence[Row], most: int = READ_AT_ONCE, rest: Rest = trio.lowlevel.checkpoint
+) -> list[T]:
+    """What `make` makes of each row, `most` of them at a time. Within a transaction, `rest` has to be `pause`."""
     made: list[T] = []
     for first in range(0, len(rows), most):
         if first:
-            await trio.lowlevel.checkpoint()
+            await rest()
         made += map(make, rows[first : first + most])
     return made
 

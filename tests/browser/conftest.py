@@ -156,7 +156,8 @@ def visit(browser: Browser, node: Service, site: Site, rooms: dict[bool, Browser
             html, before = html.replace(DOCTYPE, f"{DOCTYPE}<script>{before}</script>", 1), ""
         site.pages["/"] = html.replace("https://HOST", node.url)
         site.headers.update(headers or {})
-        share = None if headers or visitors else rooms[frozen]
+        # Who is counted has a user agent of their own.
+        share = None if headers or visitors or options.get("counted") else rooms[frozen]
         visitor = Visitor(browser, node, site, before=before, frozen=frozen, share=share, **options)
         visitors.append(visitor)
         visitor.page.goto(f"{site.url}/")

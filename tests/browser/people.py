@@ -43,7 +43,7 @@ class Person:
         self.scripts = bool(options.get("java_script_enabled", True))
         usual: dict[str, Any] = {
             "base_url": node.url,
-            "user_agent": AGENT,
+            "user_agent": AGENT.format(0),
             "viewport": DESKTOP,
             "reduced_motion": "reduce",
         }

@@ -178,6 +178,7 @@ def test_a_fetch_that_the_browser_refuses_is_sent_once_more_and_not_a_third_time
 def test_an_event_beyond_the_fetches_that_outlive_a_page_is_sent_without(visit: Visit) -> None:
     visitor = visit(PAGE, before=REJECTS_KEEPALIVE, frozen=True, placements=[placement()])
     seen_for_a_second(visitor)
+    visitor.page.clock.run_for(1_000)
     assert visitor.events("impression") == ["bok_1"]
 
 

@@ -1,5 +1,6 @@
 """A visitor of a website with a browser, and the requests that the browser sent."""
 
+import itertools
 import json
 from typing import Any
 
@@ -8,16 +9,19 @@ from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, R
 from tests.acceptance.processes import Service
 from tests.browser.sites import Site
 
-AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
-"""The service takes a browser that calls itself headless for a crawler."""
+AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.{}.0 Safari/537.36"
+"""The service drops a browser that calls itself headless, and counts those of one address and agent as one visitor."""
 
+_numbers = itertools.count(1)
 EVENTS, PLACEMENTS = "/api/v1/sponsors/events", "/api/v1/sponsors/placements"
 FILLED = "[data-placed]:not([data-placed='0'])"
 
 
 def new_context(browser: Browser, *, frozen: bool = False, **options: Any) -> BrowserContext:
     """The browser context of a visitor."""
-    context = browser.new_context(user_agent=AGENT, viewport={"width": 1000, "height": 700}, **options)
+    context = browser.new_context(
+        user_agent=AGENT.format(next(_numbers)), viewport={"width": 1000, "height": 700}, **options
+    )
     context.set_default_timeout(10_000)
     if frozen:
         context.clock.install(time=0)

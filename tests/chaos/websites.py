@@ -15,8 +15,8 @@ from tests.chaos.history import OTHER, Answers
 EVENTS, BATCH = "/api/v1/sponsors/events", "/api/v1/sponsors/events/batch"
 SITES = (OTHER, "one.example.com", "two.example.com")
 """Websites that send events. The first sends no `Origin`."""
-COUNTING = {"events.sites": json.dumps(SITES[1:])}
-"""The settings that count these websites by name."""
+COUNTING = {"events.count_sites": "true", "events.sites": json.dumps(SITES[1:])}
+"""The settings that count these websites by name, also of the release before, which counts none by default."""
 AGAIN = 0.25
 """The share of events sent before: after a reload, on another page, or because an answer was lost."""
 

@@ -178,5 +178,9 @@ insert into catalog_submissions (id, tenant_id, kind, slug, name, entry, created
 select 'sub_' || n, 'ten_' || n, 'bots', 'bot-' || n, 'Bot ' || n, '{"id": "bot-' || n || '"}', now_ms - n,
     case when n <= 40 then 'pending' else 'declined' end, case when n > 40 then now_ms end
 from generate_series(2, :accounts / 5) as n, clock;
+
+-- Which terms they accepted.
+insert into accepted_terms (tenant_id, version, accepted_ms)
+select 'ten_' || n, '2026-11', now_ms - n from generate_series(1, :accounts) as n, clock;
 update sponsorship_revision set revision = revision + 1;
 drop table clock, sales;
