@@ -38,7 +38,14 @@ from tests.slow import SLOW, is_left_out, is_repetition, named
 TESTS = Path(__file__).parent
 PROCESSES = ("tests/acceptance/", "tests/browser/")
 """Folders of tests with real processes. Tests of one folder never run in parallel."""
-APART = ("tests/acceptance/test_mirrors.py", "tests/acceptance/test_renewal.py", "tests/acceptance/test_upgrade.py")
+APART = (
+    "tests/acceptance/test_mirrors.py",
+    "tests/acceptance/test_own_domain.py",
+    "tests/acceptance/test_renewal.py",
+    "tests/acceptance/test_upgrade.py",
+    "tests/browser/test_blocker.py",
+    "tests/browser/test_engines.py",
+)
 """Of those, the files that mostly wait for nodes of their own, and may run beside the others."""
 LONG = (
     *PROCESSES,

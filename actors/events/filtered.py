@@ -87,9 +87,10 @@ class FilteredCounts(PeriodicTask):
         return self._batch
 
     async def _finish(self) -> None:
-        for attempt in range(LAST_WRITES):
-            if attempt:
+        failures = 0
+        while (self._batch or self.sums) and failures < LAST_WRITES:
+            if failures:
                 await trio.sleep(LAST_PAUSE_SECONDS)
             await self._attempt()
-            if self._batch is None and not self.sums:
-                return
+            # What came after a batch that failed before is a batch of its own, with as many attempts.
+            failures = failures + 1 if self._batch else 0
