@@ -99,7 +99,7 @@ class Invoice:
 
     @property
     def moved_cents(self) -> int:
-        """What the document adds to the amount that is kept: less than 0 for a credit note."""
+        """The amount that the document adds to what is kept: less than 0 for a credit note."""
         return self.amount_cents if self.kind is InvoiceKind.INVOICE else -self.amount_cents
 
     @property
@@ -115,7 +115,7 @@ FROZEN = (
     *("buyer_legal_name", "buyer_address", "buyer_country", "buyer_tax_id", "buyer_reference", "buyer_email"),
     *("tax_name", "tax_rate"),
 )
-"""What credit notes, and the invoices that cancel them, have from the invoice of the payment."""
+"""The fields that credit notes, and the invoices that cancel them, take from the invoice of the payment."""
 
 UNKNOWN = ""
 """Stands in `belongs_to` until the store has found the document."""

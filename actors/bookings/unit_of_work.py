@@ -138,7 +138,7 @@ class UnitOfWork:
         return next(((each.impressions, each.clicks) for each in days if each.day == day), (0, 0))
 
     def filtered(self, booking_id: str, day: int | None = None) -> Filtered:
-        """What was filtered of a followed booking: on a day (since the epoch), or so far."""
+        """The filtered events of a followed booking: on a day (since the epoch), or so far."""
         days = self._snapshot.days.get(booking_id, [])
         return together(each.filtered for each in days if day in (None, each.day))
 

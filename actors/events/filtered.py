@@ -1,4 +1,4 @@
-"""What was filtered of the events of each booking and day: added up in memory, and written twice a second.
+"""Counts the filtered events of each booking and day in memory, and writes the sums twice a second.
 
 Every process has one. A killed process loses what it has added up since its last write. Source: ADR 0101.
 """
@@ -18,7 +18,7 @@ CAPACITY = 10_000
 """Bookings and days that are added up between two writes, about 300 bytes each."""
 
 LAST_WRITES, LAST_PAUSE_SECONDS = 5, 0.2
-"""How often the last write is attempted when the process stops, while the store fails."""
+"""The attempts of each last write when the process stops while the store fails."""
 
 
 class FilteredSums:
@@ -92,5 +92,5 @@ class FilteredCounts(PeriodicTask):
             if failures:
                 await trio.sleep(LAST_PAUSE_SECONDS)
             await self._attempt()
-            # What came after a batch that failed before is a batch of its own, with as many attempts.
+            # Sums that came after a failed batch are a batch of their own, with as many attempts.
             failures = failures + 1 if self._batch else 0

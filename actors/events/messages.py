@@ -16,7 +16,7 @@ class Kind(StrEnum):
 
 
 class Unit(StrEnum):
-    """What counts as one visitor: a device, which keeps a visitor id, or an address and user agent of a day (ADR 0100)."""
+    """The thing that is one visitor: a device with its visitor id, or an address and user agent of a day (ADR 0100)."""
 
     DEVICE = "device"
     DAY = "day"
@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
 
 class FilteredRow(NamedTuple):
-    """What was filtered of a booking on a day (since the epoch, UTC)."""
+    """The filtered events of a booking on a day (since the epoch, UTC)."""
 
     booking_id: str
     day: int

@@ -84,7 +84,7 @@ class Sightings:
         return self._waiting.get(host)
 
     def waiting(self) -> Sequence[Sighting]:
-        """What is not written yet, by host."""
+        """The sightings that are not written yet, by host."""
         return [self._waiting[host] for host in sorted(self._waiting)]
 
     def wrote(self, sightings: Sequence[Sighting]) -> None:

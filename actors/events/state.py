@@ -20,9 +20,9 @@ REMEMBERED_PREFIXES = 1_024
 
 SECRET_BYTES = 32
 AHEAD_MS = 6 * HOUR_MS
-"""How long before its day a secret is made."""
+"""The time before its day at which a secret is made."""
 LATE_MS = 12 * HOUR_MS
-"""How long after its day a secret is deleted: 42 hours after it was made at the earliest."""
+"""The time after its day at which a secret is deleted, 42 hours after it was made."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ _BROAD = {
 _NAMES = re.compile(
     r"(?<!cu)bot(?![a-z-])|(?:crawl(?:er)?|spider|scraper)s?(?![a-z-])|headless|lightpanda|slurp|-google\b"
 )
-"""What crawlers call themselves. `CUBOT_NOTE_7` is a phone, and `acme-robot-relay/1.0` a relay."""
+"""The words by which crawlers name themselves. `CUBOT_NOTE_7` is a phone, and `acme-robot-relay/1.0` a relay."""
 
 _TOOLS = (
     "alertra appsignal applitools assetnote blazemeter browserless casperjs catchpoint cloudflare- contentking "
@@ -67,7 +67,7 @@ _NOTES = re.compile(
     # The address of those who run it.
     r"|[+(;] ?\+?https?://|mailto:|[a-z0-9]@[a-z][a-z0-9-]*\.[a-z]|(?<![a-z])scanner|checker/"
 )
-"""How other programs that have the name of a browser say what they are."""
+"""The signs of other programs that have the name of a browser."""
 
 _DEVICE = re.compile(r"\blinux;(?![^()]*-google)[^()]*?\b(?:android|adr)\b[^()]*?(?=[()]|applewebkit|$)", re.IGNORECASE)
 """Where a browser names its phone. No model makes its owner a crawler."""

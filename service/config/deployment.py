@@ -92,7 +92,7 @@ def refuse_unsafe(config: Config) -> None:
 
 
 def _about_invoices(config: Config) -> Iterator[str]:
-    """What invoices of real money lack. It stops no start: a live service of an earlier release had no seller."""
+    """The problems of invoices of real money. They stop no start: a live service of an earlier release had no seller."""
     billing = config.billing
     if billing.mode != "live":
         return

@@ -35,7 +35,7 @@ REPORT_SECONDS = 2.0
 
 
 CHECK_SECONDS = 30.0
-"""How often a node checks its readiness by itself, beside the probes of balancers."""
+"""The pause between two checks of a node by itself, beside the probes of balancers."""
 
 DAY_MINUTES = 24 * 60
 

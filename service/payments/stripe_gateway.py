@@ -303,7 +303,7 @@ def _is_repeated(answer: Any) -> bool:
 
 
 def _buyer(billing: BillingDetails | None) -> "SessionCreateParamsInvoiceCreationInvoiceData":
-    """What Stripe's own invoice says of the buyer."""
+    """The fields of Stripe's own invoice about the buyer."""
     if billing is None:
         return {}
     lines = f"Billed to:\n{billing.legal_name}\n{billing.address}\n{billing.country}"

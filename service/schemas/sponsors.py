@@ -45,7 +45,7 @@ class BillingDetailsBody(Strict):
 
 
 class BillingDetails(BaseModel):
-    """What the next invoices of an account name as their buyer."""
+    """The buyer that the next invoices of an account name."""
 
     legalName: str = Field(description="Legal name of the company or person")
     address: str = Field(description="Postal address. Lines are separated by line feeds")

@@ -180,7 +180,7 @@ class CatalogList:
 
     @property
     def parts(self) -> Sequence[Iterable[object]]:
-        """What most of the list's memory is in, to free it bit by bit."""
+        """The parts that hold most of the list's memory, to free them bit by bit."""
         return self._documents, self._keys, self._keys_of
 
     def edited(self, gone: Sequence[Row], new: Sequence[Row]) -> "CatalogList":

@@ -116,7 +116,7 @@ Rest = Callable[[], Awaitable[object]]
 async def in_slices(
     make: Callable[[Row], T], rows: Sequence[Row], most: int = READ_AT_ONCE, rest: Rest = trio.lowlevel.checkpoint
 ) -> list[T]:
-    """What `make` makes of each row, `most` of them at a time. Within a transaction, `rest` has to be `pause`."""
+    """Make a value of each row, `most` of them at a time. Within a transaction, `rest` has to be `pause`."""
     made: list[T] = []
     for first in range(0, len(rows), most):
         if first:
