@@ -219,7 +219,7 @@ async def test_revenue_is_a_table_by_month(world: World) -> None:
     visitor = boss(world)
     seen = await visitor.look("/admin/revenue")
     assert "In test mode, no money moved" in seen.text
-    assert "Left after refunds $120 November 2026 Paid $120 1 payment Refunded $0 0.00 % of what was paid" in seen.text
+    assert "After refunds $120 November 2026 Paid $120 1 payment Refunded $0 0.00 % of what was paid" in seen.text
     assert "November 2026 1 $120 $0 $120" in seen.text
     assert (seen.values("from"), seen.values("to")) == (["2025-12"], ["2026-11"])
     spans = [each for each in seen.links if each.startswith("/admin/revenue?")]

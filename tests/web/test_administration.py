@@ -391,7 +391,7 @@ async def test_operations_show_how_the_node_is(world: World) -> None:
         "This process, n1 .",
         "Parts of this process, those in trouble first",
         "quota Counts the requests of keys Running 0 of",
-        "Good Turned away 1 Requests that were refused in the last hour",
+        "Good Refused 1 Requests that were refused in the last hour",
         "getBot not_found 1",
         "Copy of the catalog",
     ):
@@ -416,7 +416,7 @@ async def test_operations_show_the_most_frequent_refusals_and_stay_short_whateve
         for _ in range(1 + (number == 299)):
             world.services.refusal_log.refused(f"operation{number}", "not_found", 404)
     page = await visitor.look("/ops")
-    refusals = page.text.partition("Turned away in the last hour")[2]
+    refusals = page.text.partition("Refused in the last hour")[2]
     assert "operation299 not_found 2 operation0 not_found 1" in refusals
     assert "And 280 requests for other reasons." in refusals
     assert refusals.count(" not_found") == MAX_REASONS + MAX_RECENT

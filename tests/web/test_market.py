@@ -82,7 +82,7 @@ async def test_the_form_of_a_booking_has_the_price_of_each_week_and_the_ads_that
         "$205.71 for 2 weeks, the first with 5 days left",
         "$240 for 2 weeks",
         BRAND["headline"],
-        "Hold for 30 minutes",
+        "Book, pay within 30 minutes",
     ):
         assert words in person.text
     await person.open("/sponsor/campaigns/new")

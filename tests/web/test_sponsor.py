@@ -453,12 +453,12 @@ async def test_an_edit_of_an_approved_ad_shows_what_readers_see_until_it_is_appr
     await person.open(page)
     await person.press("save", headline="A newer headline")
     assert NOTICES["edit_saved"] in person.text
-    assert "What readers see now" in person.text
+    assert "What visitors see now" in person.text
     assert world.memory.campaigns[row.campaign_id].content.headline != "A newer headline"
     await person.open(page)
     await person.press("withdraw")
     assert NOTICES["edit_withdrawn"] in person.text
-    assert "What readers see now" not in person.text
+    assert "What visitors see now" not in person.text
     assert world.memory.campaigns[row.campaign_id].pending is None
 
 

@@ -179,10 +179,11 @@ def key(thing: Thing, now_ms: int) -> State:
     if ends_ms is None:
         return State("Works", "good")
     if ends_ms <= now_ms:
-        return State("Ended")
+        return State("Expired")
     if ends_ms - now_ms > KEY_ENDS_SOON_MS:
         return State("Works", "good")
-    return State(f"{'Replaced, ends' if thing.get('replacedBy') else 'Ends'} in {words.left(ends_ms, now_ms)}", "warm")
+    begin = "Replaced, expires" if thing.get("replacedBy") else "Expires"
+    return State(f"{begin} in {words.left(ends_ms, now_ms)}", "warm")
 
 
 def account(thing: Thing, now_ms: int) -> State:
