@@ -131,6 +131,7 @@ class SiteSection(Section):
     terms_url: OptionalUrl
     terms_version: Annotated[str, format_of(r"[!-~]{0,40}", "must be at most 40 ASCII characters without spaces")]
     privacy_url: OptionalUrl
+    ads_per_side: Annotated[int, Field(ge=1, le=6)]
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -26,6 +26,7 @@ from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.node_status import read_readiness
+from service.api.operations.placements import list_page_ads
 from service.api.operations.reports import read_figures
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
@@ -56,7 +57,7 @@ from service.schemas.internal import (
     SponsorOverview,
     StoppedMails,
 )
-from service.schemas.inventory import SlotAnswer, admin_slot_of
+from service.schemas.inventory import PageAds, SlotAnswer, admin_slot_of
 from service.schemas.lists import CatalogQuery
 from service.schemas.rows import filled
 from service.schemas.sessions import SessionBegun
@@ -333,6 +334,7 @@ def _row(
 
 INTERNAL = (
     _row("readReadiness", "readiness", read_readiness, ReadinessDay),
+    _row("listPageAds", "page-ads", list_page_ads, PageAds),
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
     _row("findSighting", "sighting", find_sighting, SiteSighting, query=SightingQuery),
     _row("placeInCatalog", "catalog/{kind}", place_in_catalog, CatalogPlace, query=CatalogQuery),

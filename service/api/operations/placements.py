@@ -45,6 +45,12 @@ async def list_placements(services: Services, call: Call) -> Answer | Refused:
     return fresh(call, services.placements.placements(now_ms), now_ms)
 
 
+async def list_page_ads(services: Services, call: Call) -> Answer | Refused:
+    """The placements of a page view. No answer is kept: each takes a turn."""
+    at_once = services.config.site.ads_per_side
+    return Answer.of(services.placements.page_view(at_once, services.clock.now_ms(), services.entropy))
+
+
 async def get_rate_card(services: Services, call: Call) -> Answer | Refused:
     now_ms = services.clock.now_ms()
     return fresh(call, services.placements.rate_card(now_ms), now_ms)
