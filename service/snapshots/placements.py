@@ -73,14 +73,6 @@ class PlacementsSnapshot:
         moments = (moment for each in self.sold for moment in (each.week_start_ms, each.week_end_ms))
         return min((moment for moment in moments if moment > now_ms), default=NEVER_MS)
 
-    def ads_beside(self, slot: Slot, week_ms: int, now_ms: int) -> int:
-        """The other slots on the side of `slot` whose week is held or paid for, retired ones included."""
-        taken = {each.id for each in self.slots if self.unavailable.get((each.id, week_ms), 0) > now_ms}
-        beside = {each.id for each in self.slots if each.side is slot.side} & taken
-        sold = (each for each in self.sold if each.side is slot.side)
-        beside |= {each.slot_id for each in sold if each.week_start_ms <= week_ms < each.week_end_ms}
-        return len(beside - {slot.id})
-
     def inventory(self, week_ms: int, now_ms: int) -> list[tuple[Slot, bool]]:
         """Each slot, and whether it can be booked from that week on."""
         return [(slot, self.available(slot, week_ms, now_ms)) for slot in self.slots]

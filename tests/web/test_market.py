@@ -1,11 +1,12 @@
 """From the front page to a paid week, and the reports that follow it."""
 
+from dataclasses import replace
 from typing import Any
 
 import brotli
 import pytest
 
-from actors.bookings.records import CampaignStatus
+from actors.bookings.records import CampaignStatus, Side
 from actors.clock import DAY_MS, day_of
 from actors.values import Filtered
 from service.web.pages.parts.notices import NOTICES
@@ -93,6 +94,41 @@ async def test_the_form_of_a_booking_has_the_price_of_each_week_and_the_ads_that
     assert f"{CAMPAIGN['name']} (draft)" in person.text
     ads = person.form_with("reserve").options["campaignId"]
     assert (len(ads), ads[1]) == (2, newer), "the one in review is first, though it is older"
+
+
+async def test_the_share_of_page_views_that_is_said_before_paying_when_paying_and_in_the_report_is_the_one_of_pages(
+    world: World,
+) -> None:
+    others = [booking(f"b{number}", f"left-{number}", start=1, paid_ms=NOON_MS) for number in range(4)]
+    slots = [slot(f"left-{number}") for number in range(4)]
+    world.sponsorship_store.keep(*slots, *others, add_slot(world), slot("right-1", side=Side.RIGHT))
+    await world.settled()
+    said = "on about 60 % of page views"
+    person = Browser(world, world.session(EMAIL))
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={week(1)}")
+    assert f"23 November : one of 5 ads on the left, {said}, as of now." in person.text
+    assert (
+        "23 to 29 Nov for $120, on 60 % of page views 30 Nov to 6 Dec for $120, on 100 % of page views" in person.text
+    )
+    await person.press("start", **BRAND)
+    assert f"One of 5 ads on the left, {said}." in person.text
+    await person.press("checkout")
+    assert f"One of 5 ads on the left, {said}" in person.text
+    await person.press("pay")
+    own = max(world.memory.bookings)
+    campaign = world.memory.campaigns[world.memory.bookings[own].campaign_id]
+    world.memory.campaigns[campaign.id] = replace(campaign, status=CampaignStatus.APPROVED)
+    await world.pass_seconds(7 * DAY_MS // 1_000)
+    world.sponsorship_store.keep()
+    await world.settled()
+    reader, shown = visitor(world), 0
+    for _ in range(10):
+        await reader.open("/usecases")
+        shown += f'data-placement-booking="{own}"' in reader.html
+    assert shown == 6
+    person.token = world.session(EMAIL)
+    await person.open(f"/sponsor/bookings/{own}/report")
+    assert f"One of 5 ads on the left, {said}" in person.text
 
 
 async def test_an_ad_is_saved_and_sent_at_once_and_stays_saved_if_it_cannot_be_sent(world: World) -> None:

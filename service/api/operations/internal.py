@@ -26,7 +26,7 @@ from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.node_status import read_readiness
-from service.api.operations.placements import list_page_ads
+from service.api.operations.placements import list_page_ads, read_share
 from service.api.operations.reports import read_figures
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
@@ -51,6 +51,8 @@ from service.schemas.internal import (
     Purchase,
     ReadinessDay,
     RetiredEntries,
+    ShareOfVoice,
+    ShareQuery,
     SightingQuery,
     SiteSighting,
     Spent,
@@ -378,6 +380,7 @@ INTERNAL = (
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
+    _row("readShare", "slots/{id}/share", read_share, ShareOfVoice, query=ShareQuery),
     _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
     _row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys, access=Access.REQUIRED, admin=True),
     _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),

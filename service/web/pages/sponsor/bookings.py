@@ -5,13 +5,13 @@ from typing import Any
 
 from actors.bookings.prices import days_left
 from actors.clock import MINUTE_MS, SECOND_MS, Entropy
-from actors.times import week_of
+from actors.times import WEEK_MS, week_of
 from actors.values import Code, Refused
 from service.web.pages.parts.booking_words import HELD
 from service.web.pages.parts.forms import TERMS, Field, Form, above, address_of, line_of
 from service.web.pages.parts.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.parts.paging import paged
-from service.web.pages.sponsor.booking import checkout_of
+from service.web.pages.sponsor.booking import checkout_of, voice_of
 from service.web.pages.sponsor.campaigns import BODY, HEADLINE
 from service.web.pages.sponsor.overview import BRAND
 
@@ -82,9 +82,14 @@ async def book(request: PageRequest) -> Template | SeeOther:
     me = (await request.ask("getSponsor")).or_raise()
     campaigns = (await request.ask("listCampaigns", query={"limit": CAMPAIGNS})).or_raise()
     bookable = [each for status in BOOKABLE for each in campaigns["items"] if each["status"] == status]
-    full_price = slots[wanted]["durationWeeks"] * slots[wanted]["weekPriceCents"]
+    duration = slots[wanted]["durationWeeks"]
+    full_price = duration * slots[wanted]["weekPriceCents"]
     prices = {week_start: slot.get("priceCents") for week_start, slot in slots.items() if slot["available"]}
+    offered = {"slotId": slot_id, "weekStart": wanted, "weekEnd": weeks[-1]["weekStart"] + duration * WEEK_MS}
+    voice = await voice_of(request, offered)
     values = {
+        "voice": voice and {**voice, "weeks": voice["weeks"][:duration]},
+        "shares": voice and _shares(voice, duration),
         "slot": slots[wanted],
         "wanted": wanted,
         "weeks": list(prices),
@@ -101,6 +106,15 @@ async def book(request: PageRequest) -> Template | SeeOther:
         "hold_seconds": request.config.bookings.hold_minutes * MINUTE_MS // SECOND_MS,
     }
     return Template("sponsor_book.html", values)
+
+
+def _shares(voice: Json, duration: int) -> Mapping[int, float]:
+    """By first week of a booking: its least share of page views in a week."""
+    weeks = voice["weeks"]
+    return {
+        each["weekStart"]: min(other["share"] for other in weeks[place : place + duration])
+        for place, each in enumerate(weeks[: len(weeks) + 1 - duration])
+    }
 
 
 async def reserve(request: PageRequest) -> SeeOther | FormError:
