@@ -158,6 +158,14 @@ class SiteSection(Section):
         return [(label, url) for label, url in known if url] + [(each.label, each.url) for each in self.links]
 
 
+class Advertise(Section):
+    audience: Annotated[
+        str,
+        AfterValidator(str.strip),
+        format_of(r"[^\x00-\x09\x0b-\x1f\x7f]{0,2000}", "must be text of at most 2000 characters, without tabs"),
+    ]
+
+
 class Admin(Section):
     emails: Annotated[list[Email], Field(max_length=100)]
     require_passkey: bool

@@ -9,6 +9,7 @@ from actors.times import WEEK_MS, week_of
 from actors.values import Code, Refused
 from service.web.pages.parts.booking_words import HELD
 from service.web.pages.parts.forms import TERMS, Field, Form, above, address_of, line_of
+from service.web.pages.parts.miniature import miniature
 from service.web.pages.parts.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.parts.paging import paged
 from service.web.pages.sponsor.booking import checkout_of, voice_of
@@ -90,6 +91,7 @@ async def book(request: PageRequest) -> Template | SeeOther:
     values = {
         "voice": voice and {**voice, "weeks": voice["weeks"][:duration]},
         "shares": voice and _shares(voice, duration),
+        "picture": miniature(_ads(voice), (slots[wanted]["side"],), request.config.site.ads_per_side),
         "slot": slots[wanted],
         "wanted": wanted,
         "weeks": list(prices),
@@ -106,6 +108,11 @@ async def book(request: PageRequest) -> Template | SeeOther:
         "hold_seconds": request.config.bookings.hold_minutes * MINUTE_MS // SECOND_MS,
     }
     return Template("sponsor_book.html", values)
+
+
+def _ads(voice: Json | None) -> Mapping[str, int]:
+    """The ads on the side of the slot in the chosen week."""
+    return {voice["side"]: voice["weeks"][0]["ads"]} if voice else {}
 
 
 def _shares(voice: Json, duration: int) -> Mapping[int, float]:
