@@ -1,12 +1,22 @@
 """The page in small has the measures of the page."""
 
 import re
-from pathlib import Path
 
-from service.web.pages.parts.miniature import AD_GAP, BAR, CARD_GAP, MARGIN, PHONE_MARGIN, RAIL, RAIL_GAP, WINDOW, Box, miniature
+from service.web.pages.parts.miniature import (
+    AD_GAP,
+    BAR,
+    CARD_GAP,
+    MARGIN,
+    PHONE_MARGIN,
+    RAIL,
+    RAIL_GAP,
+    WINDOW,
+    Box,
+    miniature,
+)
 from tests.architecture import ROOT
 
-SHEET = Path(ROOT / "service/web/static/style.css").read_text(encoding="utf-8")
+SHEET = (ROOT / "service/web/static/style.css").read_text(encoding="utf-8")
 
 
 def pixels(pattern: str) -> int:
