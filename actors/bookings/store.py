@@ -298,6 +298,11 @@ class SponsorshipStore(Protocol):
         """The revision of the newest change that the public can see."""
         ...
 
+    async def ads_beside(self, slot_id: str, from_ms: int, until_ms: int, now_ms: int) -> Mapping[int, int]:
+        """By week from `from_ms` to before `until_ms`: how many other slots on the side of a slot are paid for, or held.
+        Weeks without any are left out. Empty for an unknown slot."""
+        ...
+
     async def overview(self, from_week_ms: int) -> Overview:
         """One consistent picture: slots not retired, their taken weeks from `from_week_ms` on, later placements."""
         ...

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, create_model
 
 from service.schemas.bookings import Booking
-from service.schemas.fields import Query
+from service.schemas.fields import NEWEST_MS, Query
 from service.schemas.reports import Delivered, ReportQuery
 
 
@@ -175,6 +175,7 @@ class Purchase(BaseModel):
     status: str
     sponsor: str | None
     campaign: str
+    slotId: str
     slot: str
     package: str | None
     weeks: int
@@ -193,6 +194,31 @@ class Purchase(BaseModel):
     paymentIssue: str | None
     changed: bool = False
     """Whether this call paid for the booking or cancelled it."""
+
+
+class ShareQuery(Query):
+    """The weeks of a booking, or several that one may begin with."""
+
+    weekStart: int = Field(ge=0, le=NEWEST_MS)
+    weeks: int = Field(ge=1, le=104)
+
+
+class WeekShare(BaseModel):
+    """The ads on the side of a slot in a week, its own included, and the share of page views on which each stands."""
+
+    weekStart: int
+    ads: int
+    share: float
+
+
+class ShareOfVoice(BaseModel):
+    """The share of an ad in each week, from what is booked now. `slots` are sold on its side, and `floor` is its share once
+    all of them are booked."""
+
+    side: Literal["left", "right"]
+    slots: int
+    floor: float
+    weeks: list[WeekShare]
 
 
 class Spent(BaseModel):

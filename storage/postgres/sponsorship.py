@@ -1,6 +1,6 @@
 """Reads of the sponsorship area over Postgres."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from actors.bookings.invoices import Invoice
@@ -193,6 +193,10 @@ class PostgresSponsorship(Store):
 
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))
+
+    async def ads_beside(self, slot_id: str, from_ms: int, until_ms: int, now_ms: int) -> Mapping[int, int]:
+        rows = await self._database.fetch(SQL.ads_beside, slot_id, from_ms, until_ms, now_ms)
+        return {row["week_ms"]: row["ads"] for row in rows}
 
     async def overview(self, from_week_ms: int) -> Overview:
         async def work(connection: Connection) -> Overview:

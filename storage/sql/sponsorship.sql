@@ -140,6 +140,15 @@ where bookings.id = $1 and ($2::text is null or bookings.tenant_id = $2)
 select {slots}
 from slots order by id
 
+-- name: ads_beside
+-- By week from $2 to before $3: how many other slots on the side of slot $1 are paid for, or held at $4.
+select week_ms, count(*) as ads
+from slots as own join slots as other on other.side = own.side and other.id <> own.id
+join slot_weeks on slot_weeks.slot_id = other.id join bookings on bookings.id = slot_weeks.booking_id
+where own.id = $1 and week_ms >= $2 and week_ms < $3
+    and (bookings.status = 'paid' or (bookings.status in ('reserved', 'checkout') and hold_ms > $4))
+group by week_ms
+
 -- name: revision
 -- The revision of the newest change visible to the public.
 select revision from sponsorship_revision

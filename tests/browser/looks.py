@@ -49,6 +49,7 @@ LOOKS = (
     Look("bots", "/bots"),
     Look("bot", "/bots/{slug}", "/bots/BOT"),
     Look("advertise", "/advertise"),
+    Look("advertise-sample", "/advertise/sample-report", who=("visitor",)),
     Look("changelog", "/changelog", who=("visitor",)),
     Look("status", "/status", who=("visitor",)),
     Look("claim", "/claim", "/claim#clm_0123456789"),

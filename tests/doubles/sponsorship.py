@@ -1,7 +1,7 @@
 """Reads of the sponsorship area in memory."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import gt, lt
 from typing import Protocol, TypeVar
@@ -199,6 +199,17 @@ class MemorySponsorship(MemoryStore):
     async def revision(self) -> int:
         await self._memory.before()
         return self._memory.sponsorship_revision
+
+    async def ads_beside(self, slot_id: str, from_ms: int, until_ms: int, now_ms: int) -> Mapping[int, int]:
+        await self._memory.before()
+        slots, own = self._memory.slots, self._memory.slots.get(slot_id)
+        return Counter(
+            week_ms
+            for (other_id, week_ms), booking_id in self._memory.slot_weeks.items()
+            if own is not None and other_id != slot_id and slots[other_id].side is own.side
+            if from_ms <= week_ms < until_ms
+            if self._memory.bookings[booking_id].status_at(now_ms) in (BookingStatus.PAID, *OPEN)
+        )
 
     async def overview(self, from_week_ms: int) -> Overview:
         await self._memory.before()

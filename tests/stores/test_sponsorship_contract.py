@@ -282,6 +282,27 @@ async def test_the_reach_of_past_bookings_is_summed_by_slot_without_samples_and_
     assert list(await reads.reach(week(9), other)) == []
 
 
+async def test_the_ads_beside_one_are_what_others_hold_or_have_paid_for_on_its_side_in_each_week(
+    books: Books, reads: SponsorshipStore
+) -> None:
+    await a_world(books)
+    own = booking(1).slot_id
+    await books.lay_out(slot("left-2"), slot("left-3"), slot("right-9", side=Side.RIGHT))
+    paid: dict[str, Any] = {"status": BookingStatus.PAID, "paid_ms": NOW}
+    held: dict[str, Any] = {"status": BookingStatus.RESERVED, "hold_ms": NOW + 1}
+    await books.lay_out(
+        booking(1, week_start_ms=week(1), **paid),
+        booking(2, slot_id="left-2", week_start_ms=week(1), weeks=2, **paid),
+        booking(3, slot_id="left-3", week_start_ms=week(1), **held),
+        booking(4, slot_id="right-9", week_start_ms=week(1), **paid),
+        booking(5, slot_id="left-3", week_start_ms=week(4), **paid),
+    )
+    assert await reads.ads_beside(own, week(1), week(4), NOW) == {week(1): 2, week(2): 1}
+    assert await reads.ads_beside(own, week(1), week(4), NOW + 1) == {week(1): 1, week(2): 1}, "the hold has ended"
+    assert await reads.ads_beside("left-2", week(1), week(2), NOW) == {week(1): 2}
+    assert await reads.ads_beside("none", week(1), week(4), NOW) == {}
+
+
 async def test_rows_of_another_account_do_not_exist(books: Books, reads: SponsorshipStore) -> None:
     await a_world(books)
     await books.lay_out(booking(1))

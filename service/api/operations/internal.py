@@ -26,6 +26,7 @@ from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.node_status import read_readiness
+from service.api.operations.placements import list_page_ads, read_share
 from service.api.operations.reports import read_figures
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
@@ -50,13 +51,15 @@ from service.schemas.internal import (
     Purchase,
     ReadinessDay,
     RetiredEntries,
+    ShareOfVoice,
+    ShareQuery,
     SightingQuery,
     SiteSighting,
     Spent,
     SponsorOverview,
     StoppedMails,
 )
-from service.schemas.inventory import SlotAnswer, admin_slot_of
+from service.schemas.inventory import PageAds, SlotAnswer, admin_slot_of
 from service.schemas.lists import CatalogQuery
 from service.schemas.rows import filled
 from service.schemas.sessions import SessionBegun
@@ -333,6 +336,7 @@ def _row(
 
 INTERNAL = (
     _row("readReadiness", "readiness", read_readiness, ReadinessDay),
+    _row("listPageAds", "page-ads", list_page_ads, PageAds),
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
     _row("findSighting", "sighting", find_sighting, SiteSighting, query=SightingQuery),
     _row("placeInCatalog", "catalog/{kind}", place_in_catalog, CatalogPlace, query=CatalogQuery),
@@ -376,6 +380,7 @@ INTERNAL = (
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
+    _row("readShare", "slots/{id}/share", read_share, ShareOfVoice, query=ShareQuery),
     _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
     _row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys, access=Access.REQUIRED, admin=True),
     _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),

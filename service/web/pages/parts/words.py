@@ -192,6 +192,11 @@ def rate(ratio: float | None, without: str = "No rate yet") -> str:
     return without if ratio is None else f"{ratio * PERCENT:.2f} %"
 
 
+def percent(share: float) -> str:
+    """A share as a percentage with three digits, so that it is right to half a percent: `60 %`, `42.9 %`, `7.5 %`."""
+    return f"{share * PERCENT:.3g} %"
+
+
 def per_click(cents: int, clicks: int, without: str = "Known after the first click", currency: str = "usd") -> str:
     """The amount for each click, rounded to the cent: `$0.45`."""
     if not clicks:

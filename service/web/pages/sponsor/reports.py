@@ -12,7 +12,7 @@ from service.web.pages.parts.booking_words import run_of
 from service.web.pages.parts.filters import filtered
 from service.web.pages.parts.page import Audience, Page, PageRequest, Template
 from service.web.pages.parts.paging import number_of, numbered, page_at
-from service.web.pages.sponsor.booking import delivery_chart, figures_of
+from service.web.pages.sponsor.booking import delivery_chart, figures_of, voice_of
 
 PATH = "/sponsor/reports"
 SPANS = (7, 30, 90, 365)
@@ -113,6 +113,7 @@ async def booking_report(request: PageRequest) -> Template:
         "booking": shown,
         "receipt": receipt,
         "sponsor": me["profile"]["name"] if me["profile"] else None,
+        "voice": await voice_of(request, shown) if receipt else None,
         "run": run_of(shown, request.now_ms),
         "now_ms": request.now_ms,
     }
