@@ -21,7 +21,7 @@ from service.schemas.admin_overview import BookingsQuery
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
-from service.schemas.lists import CampaignsQuery, ListQuery, SlotsQuery
+from service.schemas.lists import CampaignsQuery, SlotsQuery, SponsorsQuery
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 from service.schemas.sponsors import Sponsor as ShownSponsor
 from service.schemas.sponsors import SponsorPage
@@ -31,12 +31,21 @@ async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
     query: CampaignsQuery = call.query
     status = None if query.status is None else CampaignStatus(query.status)
     order = query.order or "newest"
-    fetch = partial(services.sponsorship.everybodys_campaigns, status, oldest=order == "oldest")
+    fetch = partial(services.sponsorship.everybodys_campaigns, status, text=query.query, oldest=order == "oldest")
     if query.format == "csv":
         return await files.campaigns_file(services, fetch)
     # A cursor is valid only for the same filter and order.
-    name = f"all campaigns {query.status} {order}"
+    name = f"all campaigns {query.status} {order} {query.query}"
     return await list_page(services, call, name, fetch, campaign_position, Campaign.for_review, CampaignPage)
+
+
+async def list_campaigns_of(services: Services, call: Call) -> Answer | Refused:
+    """The campaigns of one account, newest first."""
+    account_id = call.path_values["id"]
+    fetch = partial(services.sponsorship.campaigns, account_id)
+    return await list_page(
+        services, call, f"campaigns of {account_id}", fetch, campaign_position, Campaign.for_review, CampaignPage
+    )
 
 
 @with_id(unknown_campaign)
@@ -54,10 +63,13 @@ async def review(services: Services, call: Call, campaign_id: str) -> Answer | R
 
 
 async def list_sponsors(services: Services, call: Call) -> Answer | Refused:
-    fetch = services.sponsorship.sponsors
-    if call.query.format == "csv":
+    query: SponsorsQuery = call.query
+    fetch = partial(services.sponsorship.sponsors, text=query.query)
+    if query.format == "csv":
         return await files.sponsors_file(services, fetch)
-    return await list_page(services, call, "all sponsors", fetch, newest_first, ShownSponsor.of, SponsorPage)
+    # A cursor is valid only for the same search.
+    name = f"all sponsors {query.query}"
+    return await list_page(services, call, name, fetch, newest_first, ShownSponsor.of, SponsorPage)
 
 
 async def list_bookings(services: Services, call: Call) -> Answer | Refused:
@@ -175,7 +187,7 @@ ROWS = (
         description="Returns the accounts that have a sponsor profile, newest first.",
         handler=list_sponsors,
         result=SponsorPage,
-        query=ListQuery,
+        query=SponsorsQuery,
         spreadsheet=True,
     ),
     admin_read(
