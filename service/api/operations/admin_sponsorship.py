@@ -9,6 +9,7 @@ from actors.bookings.records import BookingView, CampaignStatus, Content, Slot, 
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before, BookingFilter
 from actors.bookings.transitions import CampaignMove
+from actors.clock import DAY_MS
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer, respond
@@ -20,7 +21,9 @@ from service.api.operations.sponsors import campaign_position
 from service.schemas.admin_overview import BookingsQuery
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
+from service.schemas.internal import BookingDossier
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
+from service.schemas.invoices import Invoice
 from service.schemas.lists import CampaignsQuery, SlotsQuery, SponsorsQuery
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 from service.schemas.sponsors import Sponsor as ShownSponsor
@@ -90,6 +93,34 @@ async def _filtered(
     services: Services, wanted: BookingFilter, before: Before | None, limit: int
 ) -> Sequence[BookingView]:
     return await services.sponsorship.filtered_bookings(wanted, services.clock.now_ms(), before, limit)
+
+
+MAX_INVOICES = 50
+"""Documents of a booking that its page lists."""
+
+
+@with_id(unknown_booking)
+async def read_dossier(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    store = services.sponsorship
+    view = await store.booking(None, booking_id)
+    campaign = None if view is None else await store.campaign(None, view.booking.campaign_id)
+    if view is None or campaign is None:
+        return unknown_booking()
+    booking = view.booking
+    invoices = await store.invoices_of(booking.tenant_id, booking.id, MAX_INVOICES)
+    dossier = BookingDossier(
+        booking=admin_booking_of(services, view),
+        campaign=Campaign.for_review(campaign),
+        accountId=booking.tenant_id,
+        paymentId=booking.payment_id,
+        paidAt=booking.paid_ms,
+        paidCents=booking.paid_cents,
+        paidCurrency=booking.money_currency,
+        refundDueAt=booking.refund_due_ms,
+        invoices=[Invoice.of(each) for each in invoices],
+        days=[(each.day * DAY_MS, each.impressions, each.clicks) for each in await store.delivered(booking.id)],
+    )
+    return Answer.of(dossier)
 
 
 @with_id(unknown_booking)

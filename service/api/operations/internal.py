@@ -23,7 +23,7 @@ from service.api.operation import Call, Handler, Operation
 from service.api.operations.account_data import stop_mails, view_stopping
 from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
-from service.api.operations.admin_sponsorship import list_campaigns_of
+from service.api.operations.admin_sponsorship import list_campaigns_of, read_dossier
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.node_status import read_readiness
@@ -39,6 +39,7 @@ from service.schemas.campaigns import CampaignPage
 from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, UseCaseBody, UseCasePage
 from service.schemas.internal import (
     BookingCount,
+    BookingDossier,
     BookingStep,
     BookingSteps,
     CatalogPlace,
@@ -378,6 +379,7 @@ INTERNAL = (
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
+    _row("readDossier", "dossiers/{id}", read_dossier, BookingDossier, access=Access.REQUIRED, admin=True),
     _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
     _row(
         "listCampaignsOf",
