@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, create_model
 
 from service.schemas.bookings import Booking
+from service.schemas.campaigns import Campaign
 from service.schemas.fields import NEWEST_MS, Query
+from service.schemas.invoices import Invoice
 from service.schemas.reports import Delivered, ReportQuery
 
 
@@ -265,3 +267,19 @@ class BookingSteps(BaseModel):
     """The steps of a booking and its campaign since it was made, oldest first; the newest ones if there are very many."""
 
     items: list[BookingStep]
+
+
+class BookingDossier(BaseModel):
+    """Everything of a booking that administrators look at: its ad, its payment, its documents, oldest first, and its counts
+    by day, each with its start, impressions and clicks. `paidCents` is in `paidCurrency`."""
+
+    booking: Booking
+    campaign: Campaign
+    accountId: str
+    paymentId: str | None
+    paidAt: int | None
+    paidCents: int | None
+    paidCurrency: str
+    refundDueAt: int | None
+    invoices: list[Invoice]
+    days: list[tuple[int, int, int]]

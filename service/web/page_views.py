@@ -52,6 +52,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "share_floor": floor_words,
     "bare": words.bare,
     "short_id": words.short_id,
+    "short_url": words.short_url,
     "browser": browser,
     "short_day": words.short_day,
     "run_length": length,

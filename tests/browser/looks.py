@@ -101,6 +101,8 @@ LOOKS = (
     Look("admin-reviews", "/admin/reviews"),
     Look("admin-submissions", "/admin/submissions"),
     Look("admin-bookings", "/admin/bookings"),
+    Look("admin-booking", "/admin/bookings/{id}", "/admin/bookings/PAID"),
+    Look("admin-booking-asked", "/admin/bookings/{id}", "/admin/bookings/ASKED"),
     Look("admin-bookings-refused", "/admin/bookings", "/admin/bookings?week=0001-01-01&status=live", status=400),
     Look("admin-usecases", "/admin/usecases"),
     Look("admin-bots", "/admin/bots"),

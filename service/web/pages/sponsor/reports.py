@@ -9,10 +9,11 @@ from actors.clock import DAY_MS, SECOND_MS
 from actors.shared import dates
 from service.web.pages.admin.administration import DAYS
 from service.web.pages.parts.booking_words import run_of
+from service.web.pages.parts.charts import delivery_chart
 from service.web.pages.parts.filters import filtered
 from service.web.pages.parts.page import Audience, Page, PageRequest, Template
 from service.web.pages.parts.paging import number_of, numbered, page_at
-from service.web.pages.sponsor.booking import delivery_chart, figures_of, voice_of
+from service.web.pages.sponsor.booking import figures_of, voice_of
 
 PATH = "/sponsor/reports"
 SPANS = (7, 30, 90, 365)
