@@ -23,7 +23,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, DayCounted, Days, Run, SlotReach
+from actors.bookings.reports import ALL, BookingDelivered, DayCounted, Days, Only, Run, SlotReach
 from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.values import AuditRecord, BatchId
 
@@ -262,10 +262,10 @@ class SponsorshipStore(Protocol):
         ...
 
     async def deliveries(
-        self, tenant_id: str, days: Days, after: Before | None, limit: int
+        self, tenant_id: str, days: Days, after: Before | None, limit: int, only: Only = ALL
     ) -> Sequence[BookingDelivered]:
-        """Bookings of an account that were paid and touch these days, with their counts on them, oldest first, strictly
-        after a place."""
+        """Bookings of an account that were paid and touch these days, all or some `only`, with their counts on them, oldest
+        first, strictly after a place."""
         ...
 
     async def runs(self, tenant_id: str, days: Days, most: int) -> Sequence[Run]:

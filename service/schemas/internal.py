@@ -149,14 +149,39 @@ class FigureTable(BaseModel):
     items: list[Figure]
 
 
+class FiguresBefore(BaseModel):
+    """What the days from `first` to `last` had, which are as many as those of a report and directly before them. `ran` says
+    whether a booking ran on one of them."""
+
+    first: str
+    last: str
+    ran: bool
+    impressions: int
+    clicks: int
+
+
+class FiguresCost(BaseModel):
+    """What was paid in a currency for the days of a report, without what was refunded, and what it reached."""
+
+    currency: str
+    cents: int
+    impressions: int
+    clicks: int
+
+
 class DeliveryFigures(Delivered):
     """A report of the days from `first` to `last`. `days` has those on which something ran, each with its start, impressions
-    and clicks."""
+    and clicks. `before` is None if the days before have too many rows to be compared. `campaigns` and `slots` are the ids and
+    names of all that ran, from which a filter chooses."""
 
     first: str
     last: str
     days: list[tuple[int, int, int]]
     tables: dict[str, FigureTable]
+    before: FiguresBefore | None
+    costs: list[FiguresCost]
+    campaigns: dict[str, str]
+    slots: dict[str, str]
 
 
 class StoppedMails(BaseModel):

@@ -46,6 +46,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "number": words.number,
     "counted": words.counted,
     "rate": words.rate,
+    "change": words.change,
     "per_click": words.per_click,
     "bare": words.bare,
     "short_id": words.short_id,

@@ -22,7 +22,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, DayCounted, Days, Run, SlotReach
+from actors.bookings.reports import ALL, BookingDelivered, DayCounted, Days, Only, Run, SlotReach
 from actors.bookings.store import (
     APPROVALS,
     REJECTIONS,
@@ -164,10 +164,10 @@ class MemorySponsorship(MemoryStore):
         return invoices.of_booking(self._memory, tenant_id, booking_id, limit)
 
     async def deliveries(
-        self, tenant_id: str, days: Days, after: Before | None, limit: int
+        self, tenant_id: str, days: Days, after: Before | None, limit: int, only: Only = ALL
     ) -> Sequence[BookingDelivered]:
         await self._memory.before()
-        return reports.deliveries(self._memory, tenant_id, days, after, limit)
+        return reports.deliveries(self._memory, tenant_id, days, after, limit, only)
 
     async def runs(self, tenant_id: str, days: Days, most: int) -> Sequence[Run]:
         await self._memory.before()

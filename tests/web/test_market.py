@@ -227,6 +227,39 @@ async def test_reports_sum_up_the_asked_days_and_lead_to_files(world: World) -> 
     assert stranger.status == 404
 
 
+async def test_a_report_compares_filters_and_tells_what_it_cost(world: World) -> None:
+    token = world.session(EMAIL)
+    tenant = world.memory.accounts[EMAIL].tenant_id
+    paid: dict[str, Any] = {"tenant_id": tenant, "paid_ms": 1, "paid_cents": 7_000, "created_ms": 0}
+    rows = [
+        booking("a", "left-1", start=0, **paid),
+        booking("b", "left-2", start=0, campaign_id="other-ad", **paid | {"refunded_cents": 3_500}),
+        booking("z", "left-1", start=-1, **paid),
+    ]
+    world.sponsorship_store.keep(slot("left-1"), slot("left-2"), *rows)
+    today = day_of(NOON_MS)
+    for place, counts in {("a", today): (2_000, 10), ("b", today): (1_000, 0), ("z", today - 3): (1_000, 20)}.items():
+        world.memory.delivery_days[place] = counts
+    await world.settled()
+    person = Browser(world, token)
+    week = "/sponsor/reports?from=2026-11-16&to=2026-11-18"
+    for query, words in (
+        ("", ("200 % more than 1,000 before", "50 % fewer than 20 before", "2.00 % before", "$45", "$4.50", "$15")),
+        ("&slotId=left-1", ("100 % more than 1,000 before", "$30", "$3", "Chosen bookings")),
+        ("&slotId=left-2", ("No figures before: none of these bookings ran", "Not enough clicks", "$15")),
+        ("&campaignId=gone", ("None of your bookings ran on these days", "Without figures on these days")),
+    ):
+        await person.open(f"{week}{query}")
+        for each in (*words, "All slots"):
+            assert each in person.text, (query, each)
+        assert all(query in link for link in person.page.links if "days" in link or "format=csv" in link)
+    assert "Compared with as many days before, 13 to 15 November. The last day is not over yet." not in person.text
+    await person.open(week)
+    assert "Compared with as many days before, 13 to 15 November. The last day is not over yet." in person.text
+    await person.open(f"{week}&slotId=a/b")
+    assert (person.status, "Choose one of these." in person.text) == (400, True)
+
+
 async def test_a_report_of_much_lists_the_most_seen_and_leads_to_the_rest(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

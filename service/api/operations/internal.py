@@ -25,8 +25,8 @@ from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
+from service.api.operations.figures import read_figures
 from service.api.operations.node_status import read_readiness
-from service.api.operations.reports import read_figures
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
 from service.api.policy import Access, Budget

@@ -192,6 +192,17 @@ def rate(ratio: float | None, without: str = "No rate yet") -> str:
     return without if ratio is None else f"{ratio * PERCENT:.2f} %"
 
 
+def change(count: int, before: int) -> str:
+    """The change of a count since the days before, in percent of theirs: `12 % more than 1,234 before`."""
+    if not before:
+        return "No figures before"
+    if count == before:
+        return f"As before: {before:,}"
+    percent = abs(PERCENT * (count - before) / before)
+    shown = f"{percent:,.0f}" if percent >= 1 else "less than 1"
+    return f"{shown} % {'more' if count > before else 'fewer'} than {before:,} before"
+
+
 def per_click(cents: int, clicks: int, without: str = "Known after the first click", currency: str = "usd") -> str:
     """The amount for each click, rounded to the cent: `$0.45`."""
     if not clicks:

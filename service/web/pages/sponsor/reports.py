@@ -10,6 +10,7 @@ from actors.shared import dates
 from service.web.pages.admin.administration import DAYS
 from service.web.pages.parts.booking_words import run_of
 from service.web.pages.parts.filters import filtered
+from service.web.pages.parts.forms import Field, Form
 from service.web.pages.parts.page import Audience, Page, PageRequest, Template
 from service.web.pages.parts.paging import number_of, numbered, page_at
 from service.web.pages.sponsor.booking import delivery_chart, figures_of
@@ -25,6 +26,11 @@ PAGE_ROWS = 100
 
 GROUPS = {"booking": ("By booking", "Slot and ad"), "campaign": ("By ad", "Ad"), "slot": ("By slot", "Slot")}
 """By what a report adds up, as `by` of an address names it: the title of the table, and the heading of its first column."""
+
+NO_SUCH = "Choose one of these."
+FILTERS = Form(
+    {**DAYS.fields, "campaignId": Field("Ad", right=NO_SUCH), "slotId": Field("Slot", right=NO_SUCH)},
+)
 
 Json = Mapping[str, Any]
 
@@ -48,15 +54,15 @@ class Table:
 
 
 async def report(request: PageRequest) -> Template:
-    """The figures of the asked days. Days that cannot be reported are refused at their fields."""
-    asked = {name: request.query.get(name) or None for name in ("from", "to")}
+    """The figures of the asked days and bookings. Those that cannot be reported are refused at their fields."""
+    asked = {name: request.query.get(name) or None for name in FILTERS.fields}
     by = request.query.get("by", "")
     wanted: dict[str, Any] = {"rows": LISTED}
     if by in GROUPS:
         wanted = {"by": by, "page": number_of(request.query.get("page", "")), "rows": PAGE_ROWS}
-    listed = filtered(await request.ask("readFigures", query=asked | wanted), DAYS, request.query)
+    listed = filtered(await request.ask("readFigures", query=asked | wanted), FILTERS, request.query)
     shown = None if listed.refused else listed.page
-    days = {"from": shown["first"], "to": shown["last"]} if shown else asked
+    days = asked | {"from": shown["first"], "to": shown["last"]} if shown else asked
     csv = page_at("/api/v1/sponsors/delivery", **days, format="csv")
     run = "" if shown is None else dates.days(_ms(shown["first"]), _ms(shown["last"]) + DAY_MS, request.now_ms)
     values: dict[str, Any] = {"days": days, "run": run, "csv": csv}
@@ -66,11 +72,38 @@ async def report(request: PageRequest) -> Template:
     values |= {
         "report": shown,
         "too_long": listed.too_much,
+        "before": before_words(shown, request.now_ms) if shown is not None else "",
+        "chosen": {name: chosen(shown and shown[of], asked[name]) for name, of in CHOICES.items()},
         "chart": delivery_chart(shown["days"], request.now_ms) if shown is not None and tables else None,
         "tables": {name: _table(name, each, days) for name, each in tables.items()},
         "spans": _spans(days, request.now_ms),
     }
     return listed.with_errors(Template("sponsor_reports.html", values))
+
+
+CHOICES = {"campaignId": "campaigns", "slotId": "slots"}
+"""The filters that choose an ad or a slot, and where the figures have what there is to choose from."""
+
+
+def chosen(names: Mapping[str, str] | None, asked: str | None) -> list[tuple[str, str]]:
+    """The options of a filter by name, one that did not run on these days included."""
+    options = dict(names or {})
+    if asked:
+        options.setdefault(asked, "Without figures on these days")
+    return sorted(options.items(), key=lambda each: (each[1], each[0]))
+
+
+def before_words(shown: Json, now_ms: int) -> str:
+    """Which days the figures are compared with, or why with none."""
+    before = shown["before"]
+    if before is None:
+        return "The days before have too many figures to compare. Choose fewer days."
+    first, last = _ms(before["first"]), _ms(before["last"]) + DAY_MS
+    run = dates.days(first, last, now_ms)
+    if not before["ran"]:
+        return f"No figures before: none of these bookings ran in the days before, {run}."
+    today = " The last day is not over yet." if _ms(shown["last"]) <= now_ms < _ms(shown["last"]) + DAY_MS else ""
+    return f"Compared with as many days before, {run}.{today}"
 
 
 def _table(name: str, table: Json, days: Mapping[str, str | None]) -> Table:
@@ -94,13 +127,13 @@ def _ms(day: str) -> int:
 
 
 def _spans(days: Mapping[str, str | None], now_ms: int) -> list[tuple[str, str, None, bool]]:
-    """Links to the last days, as the chips show them."""
+    """Links to the last days, as the chips show them, of the chosen bookings."""
     today = datetime.fromtimestamp(now_ms // SECOND_MS, UTC).date()
     links = []
     for span in SPANS:
         first = (today - timedelta(days=span - 1)).isoformat()
         chosen = days["from"] == first and days["to"] == today.isoformat()
-        links.append((page_at(PATH, **{"from": first, "to": today.isoformat()}), f"{span} days", None, chosen))
+        links.append((page_at(PATH, **{**days, "from": first, "to": today.isoformat()}), f"{span} days", None, chosen))
     return links
 
 
