@@ -42,6 +42,23 @@ ALL = Only()
 
 
 @dataclass(frozen=True, slots=True)
+class SharedReport:
+    """A link to a report of the days from `first_day` to `last_day` (since the epoch): of all bookings of an account, or of
+    those of a campaign or slot. `token_hash` is that of the token in the link, and `costs` says whether it shows what was
+    paid."""
+
+    id: str
+    tenant_id: str
+    token_hash: bytes
+    first_day: int
+    last_day: int
+    campaign_id: str | None
+    slot_id: str | None
+    costs: bool
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class BookingDelivered:
     """A paid booking with its counts on some days, in order."""
 

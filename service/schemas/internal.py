@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, create_model
 
 from service.schemas.bookings import Booking
-from service.schemas.fields import Query
+from service.schemas.fields import Query, Strict
 from service.schemas.reports import Delivered, ReportQuery
 
 
@@ -182,6 +182,48 @@ class DeliveryFigures(Delivered):
     costs: list[FiguresCost]
     campaigns: dict[str, str]
     slots: dict[str, str]
+
+
+class ShareBody(Strict):
+    """Whether a shared report shows what was paid."""
+
+    costs: bool = False
+
+
+class Shared(BaseModel):
+    """A link to a report, without its token. Ids that are None leave nothing out."""
+
+    id: str
+    first: str
+    last: str
+    campaignId: str | None
+    slotId: str | None
+    costs: bool
+    createdAt: int
+
+
+class SharedMade(BaseModel):
+    """A new link with its address, which is shown once."""
+
+    shared: Shared
+    url: str
+
+
+class SharedList(BaseModel):
+    """The links of an account that work, newest first, and how many may work at a time."""
+
+    items: list[Shared]
+    most: int
+
+
+class SharedFigures(BaseModel):
+    """A report as those who have its link see it, with the campaign and the slot that it is about. Without `costs`, its
+    figures have none."""
+
+    sponsor: str | None
+    costs: bool
+    only: tuple[str | None, str | None]
+    figures: DeliveryFigures
 
 
 class StoppedMails(BaseModel):

@@ -28,7 +28,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import DayCounted
+from actors.bookings.reports import DayCounted, SharedReport
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import NOT_FILTERED, BatchId, Contended, Filtered
@@ -47,6 +47,7 @@ from storage.rows.tables import (
     CAMPAIGNS,
     INVOICES,
     PAYMENT_REPORTS,
+    SHARED_REPORTS,
     SLOTS,
     SPONSORS,
     Table,
@@ -144,6 +145,7 @@ async def _read_names(connection: Connection, lock_set: LockSet, snapshot: Snaps
     """Lock payments, accounts and mailboxes by name, and read what depends on these locks."""
     payment_ids, tenant_ids = list(lock_set.payment_ids), set(lock_set.campaigns_of)
     names = [f"payment {each}" for each in payment_ids] + [f"campaigns {each}" for each in tenant_ids]
+    names += [f"shared reports {each}" for each in lock_set.shared_of]
     limited = sorted(tenant_ids.union(tenant_id for tenant_id, _, _ in lock_set.keys))
     if names or limited:
         await connection.execute(SQL.lock_names, names, limited)
@@ -152,6 +154,9 @@ async def _read_names(connection: Connection, lock_set: LockSet, snapshot: Snaps
         for row in await connection.fetch(SQL.siblings, limited, lock_set.recent_ms):
             siblings[row["tenant_id"]].add(row["sibling_id"])
         snapshot.siblings = {tenant_id: frozenset(others) for tenant_id, others in siblings.items()}
+    if lock_set.shared_of:
+        for row in await connection.fetch(SQL.shared, list(lock_set.shared_of)):
+            snapshot.shared.setdefault(row["tenant_id"], []).append(record_of(SharedReport, row))
     if payment_ids:
         for row in await connection.fetch(SQL.reports, payment_ids):
             snapshot.reports[row["id"]] = record_of(PaymentReport, row)
@@ -212,6 +217,9 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await BOOKING_KEYS.insert(connection, decision.remembered)
     if decision.events:
         await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)), decision.decided_ms)
+    if decision.unshared:
+        await connection.execute(SQL.unshare, decision.unshared)
+    await SHARED_REPORTS.insert(connection, decision.shared.values())
     await PAYMENT_REPORTS.save(connection, decision.reports.values())
     await insert_mails(connection, decision.mails)
     if decision.digest_ms is not None:

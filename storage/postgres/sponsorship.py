@@ -26,6 +26,7 @@ from actors.bookings.reports import (
     Days,
     Only,
     Run,
+    SharedReport,
     SlotReach,
     reach_of,
 )
@@ -93,6 +94,13 @@ class PostgresSponsorship(Store):
     async def billing_details(self, tenant_id: str) -> BillingDetails | None:
         row = await self._database.fetchrow(SQL.billing_details, tenant_id)
         return None if row is None else record_of(BillingDetails, row)
+
+    async def shared_reports(self, tenant_id: str) -> Sequence[SharedReport]:
+        return [record_of(SharedReport, row) for row in await self._database.fetch(SQL.shared_reports, tenant_id)]
+
+    async def shared_report(self, token_hash: bytes) -> SharedReport | None:
+        row = await self._database.fetchrow(SQL.shared_report, token_hash)
+        return None if row is None else record_of(SharedReport, row)
 
     async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]:
         rows = await self._database.fetch(SQL.sponsors, *(before or NEWEST), limit)

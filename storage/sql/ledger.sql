@@ -82,6 +82,14 @@ from sponsors where tenant_id = any ($1::text[]) order by tenant_id for no key u
 -- The billing details of tenants, whose sponsors are locked if they exist.
 select {billing_details} from billing_details where tenant_id = any ($1::text[])
 
+-- name: shared
+-- The reports that tenants share. Their names are locked.
+select {shared_reports} from shared_reports where tenant_id = any ($1::text[])
+
+-- name: unshare
+-- End links to reports.
+delete from shared_reports where id = any ($1::text[])
+
 -- name: suspended
 -- Those of some tenants whose account is suspended.
 select tenant_id from accounts where tenant_id = any ($1::text[]) and suspended_ms is not null

@@ -73,6 +73,7 @@ class MemoryLedger:
                 for each in {tenant_id} | siblings.get(tenant_id, frozenset())
             },
             siblings=siblings,
+            shared={each: self._memory.shared_of(each) for each in lock_set.shared_of},
             suspended=frozenset(filter(tables.is_suspended, tenant_ids)),
             days={each: days for each in lock_set.followed_ids if (days := self._days(each))},
             reviews=self._reviews() if lock_set.digest else WaitingReviews(),
@@ -166,6 +167,9 @@ class MemoryLedger:
             raise Contended("another node has already written one of these rows")
         tables.sponsors.update(decision.sponsors)
         tables.billing_details.update(decision.billing)
+        tables.shared_reports.update(decision.shared)
+        for report_id in decision.unshared:
+            tables.shared_reports.pop(report_id, None)
         tables.slots.update(decision.slots)
         tables.campaigns.update(decision.campaigns)
         tables.bookings.update(decision.bookings)

@@ -48,6 +48,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
+from actors.bookings.reports import SharedReport
 from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, rows_to_lock
 from actors.bookings.transitions import CampaignMove
 from actors.bookings.unit_of_work import weeks_of
@@ -109,6 +110,7 @@ class Ledger:
     now_ms: int = NOON
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     billing: dict[str, BillingDetails] = field(default_factory=dict)
+    shared: dict[str, SharedReport] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)
@@ -140,6 +142,9 @@ class Ledger:
                 self.credited += each.amount_cents if each.kind == "credit_note" else -each.amount_cents
         self.sponsors |= decision.sponsors
         self.billing |= decision.billing
+        self.shared |= decision.shared
+        for report_id in decision.unshared:
+            self.shared.pop(report_id, None)
         self.campaigns |= decision.campaigns
         self.slots |= decision.slots
         self.bookings |= decision.bookings
@@ -164,7 +169,7 @@ class Ledger:
         sponsors = {sponsor.id for sponsor in self.sponsors.values()}
         there = {
             "sponsor": sponsors,
-            "account": self.billing,
+            "account": {ANN, BOB, *self.billing},
             "campaign": self.campaigns,
             "slot": self.slots,
             "booking": self.bookings,
@@ -219,6 +224,7 @@ class Ledger:
             reports={row.id: row for row in self.reports.values() if row.payment_id in rows.payment_ids},
             campaign_counts={each: self._counted(each) for each in rows.campaigns_of},
             days={each: self.days[each] for each in rows.followed_ids if each in self.days},
+            shared={each: [row for row in self.shared.values() if row.tenant_id == each] for each in rows.shared_of},
             reviews=self._reviews() if rows.digest else WaitingReviews(),
         )
 

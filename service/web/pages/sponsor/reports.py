@@ -7,11 +7,12 @@ from typing import Any
 
 from actors.clock import DAY_MS, SECOND_MS
 from actors.shared import dates
+from service.api.messages import NO_STORE
 from service.web.pages.admin.administration import DAYS
 from service.web.pages.parts.booking_words import run_of
 from service.web.pages.parts.filters import filtered
 from service.web.pages.parts.forms import Field, Form
-from service.web.pages.parts.page import Audience, Page, PageRequest, Template
+from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.parts.paging import number_of, numbered, page_at
 from service.web.pages.sponsor.booking import delivery_chart, figures_of
 
@@ -55,7 +56,7 @@ class Table:
 
 async def report(request: PageRequest) -> Template:
     """The figures of the asked days and bookings. Those that cannot be reported are refused at their fields."""
-    asked = {name: request.query.get(name) or None for name in FILTERS.fields}
+    asked = asked_of(request.form if request.problem else request.query)
     by = request.query.get("by", "")
     wanted: dict[str, Any] = {"rows": LISTED}
     if by in GROUPS:
@@ -66,6 +67,7 @@ async def report(request: PageRequest) -> Template:
     csv = page_at("/api/v1/sponsors/delivery", **days, format="csv")
     run = "" if shown is None else dates.days(_ms(shown["first"]), _ms(shown["last"]) + DAY_MS, request.now_ms)
     values: dict[str, Any] = {"days": days, "run": run, "csv": csv}
+    links = (await request.ask("listShared")).or_raise()
     tables = shown["tables"] if shown is not None and shown["impressions"] else {}
     if by in tables:
         return Template("sponsor_report_by.html", values | _part(by, tables[by], days))
@@ -77,10 +79,13 @@ async def report(request: PageRequest) -> Template:
         "chart": delivery_chart(shown["days"], request.now_ms) if shown is not None and tables else None,
         "tables": {name: _table(name, each, days) for name, each in tables.items()},
         "spans": _spans(days, request.now_ms),
+        "shared": [_shared(each, shown, request.now_ms) for each in links["items"]],
+        "can_share": len(links["items"]) < links["most"],
     }
     return listed.with_errors(Template("sponsor_reports.html", values))
 
 
+CHOICE_WORDS = {"campaignId": "ad", "slotId": "slot"}
 CHOICES = {"campaignId": "campaigns", "slotId": "slots"}
 """The filters that choose an ad or a slot, and where the figures have what there is to choose from."""
 
@@ -137,6 +142,47 @@ def _spans(days: Mapping[str, str | None], now_ms: int) -> list[tuple[str, str, 
     return links
 
 
+def asked_of(typed: Mapping[str, str]) -> dict[str, str | None]:
+    """The days and bookings that an address or a form names."""
+    return {name: typed.get(name) or None for name in FILTERS.fields}
+
+
+async def share(request: PageRequest) -> Template | FormError:
+    """Share the report of the form. Its address is shown once, because its token is not stored."""
+    body = {"costs": "costs" in request.form}
+    made = await request.ask("shareReport", query=asked_of(request.form), body=body)
+    if made.refused is not None:
+        return FormError(made.refused)
+    return Template("sponsor_report_shared.html", made.json)
+
+
+async def end(request: PageRequest) -> SeeOther | FormError:
+    ended = await request.ask("endShared", path={"id": request.form.get("report", "")})
+    return ended.see_other(PATH, "shared_report_ended")
+
+
+NOT_KEPT = (*NO_STORE, ("referrer-policy", "no-referrer"))
+"""Headers of a page whose address is the permission: no cache keeps it, and no link tells the address to anybody."""
+
+
+async def shared_report(request: PageRequest) -> Template:
+    """A shared report, as whoever has its link sees it. It has no form and no link to anything of the account."""
+    read = (await request.ask("viewShared", path=request.path_values)).or_raise()
+    shown, now_ms = read["figures"], request.now_ms
+    names = [shown[of].get(each) for of, each in zip(CHOICES.values(), read["only"], strict=True) if each]
+    values = {
+        "sponsor": read["sponsor"],
+        "costs": read["costs"],
+        "report": shown,
+        "run": dates.days(_ms(shown["first"]), _ms(shown["last"]) + DAY_MS, now_ms),
+        "only": names,
+        "before": before_words(shown, now_ms),
+        "chart": delivery_chart(shown["days"], now_ms) if shown["impressions"] else None,
+        "tables": [Table(name, each["items"], each["total"], None) for name, each in shown["tables"].items()],
+    }
+    return Template("shared_report.html", values, headers=[*NOT_KEPT])
+
+
 async def booking_report(request: PageRequest) -> Template:
     read = (await request.ask("getBooking", path=request.path_values)).or_raise()
     delivery = (await request.ask("getDelivery", path=request.path_values)).or_raise()
@@ -152,7 +198,18 @@ async def booking_report(request: PageRequest) -> Template:
     return Template("sponsor_report.html", values | await figures_of(request, shown, receipt, delivery))
 
 
+def _shared(link: Json, shown: Json | None, now_ms: int) -> dict[str, Any]:
+    """A link in words: its days, and the ad and slot that it is about."""
+    names = []
+    for of, what in (("campaignId", "campaigns"), ("slotId", "slots")):
+        if link[of]:
+            names.append((shown or {}).get(what, {}).get(link[of]) or f"one {CHOICE_WORDS[of]}")
+    run = dates.days(_ms(link["first"]), _ms(link["last"]) + DAY_MS, now_ms)
+    return {**link, "run": run, "names": names}
+
+
 PAGES = (
-    Page(PATH, report, who=Audience.ACCOUNT),
+    Page(PATH, report, {"share": share, "end": end}, Audience.ACCOUNT),
+    Page("/shared/{token}", shared_report, capability=True),
     Page("/sponsor/bookings/{id}/report", booking_report, who=Audience.ACCOUNT),
 )
