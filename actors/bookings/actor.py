@@ -309,7 +309,7 @@ class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        locks = rows_to_lock(messages, self.rules.counted_from_ms(now_ms))
+        locks = rows_to_lock(messages, self.rules, now_ms)
         return (await self._store.transact(batch_id, locks, on)).answers
 
     async def _booking(self, message: Message) -> BookingView | Refused:

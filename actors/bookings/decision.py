@@ -77,7 +77,8 @@ class Snapshot:
     `audited` the targets of the named audit records. `reports` are about named payments; `campaign_counts` are by tenant,
     and `suspended` are the tenants of suspended accounts. `days` has the counts of followed bookings by day. `siblings`
     are, for tenants that never paid, the other ones of their mailbox that never paid and are in the batch or have
-    bookings or campaigns that limits count. `shared` are by tenant."""
+    bookings or campaigns that limits count. `shared` are by tenant, and so are the impressions and
+    clicks of the `last_week`."""
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     billing: dict[str, BillingDetails] = field(default_factory=dict)
@@ -96,6 +97,7 @@ class Snapshot:
     reviews: WaitingReviews = WaitingReviews()
     siblings: dict[str, frozenset[str]] = field(default_factory=dict)
     shared: dict[str, list[SharedReport]] = field(default_factory=dict)
+    last_week: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -61,10 +61,11 @@ class LockSet:
 
     `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names;
     the weeks of named bookings count, too. `audit_ids` are records that new campaigns may have from an earlier attempt.
-    `payment_ids` lead to the bookings paid with them. `campaigns_of` are tenants whose campaigns are counted,
-    and `shared_of` those whose shared reports are read. Of sponsors,
-    all bookings created at `recent_ms` or later are read besides the open ones. Of `followed_ids`, which are named bookings,
-    the counts by day are read. `digest`: lock the digest of reviews, and read the campaigns that wait.
+    `payment_ids` lead to the bookings paid with them. `campaigns_of` are tenants whose campaigns are counted, and
+    `shared_of` those whose shared reports are read. Of sponsors, all bookings created at `recent_ms` or later are read
+    besides the open ones. Of `followed_ids`, which are named bookings, the counts by day are read, and of their accounts
+    those of the week before `week_ms` together, if that is set. `digest`: lock the digest of reviews, and read the
+    campaigns that wait.
     """
 
     tenant_ids: tuple[str, ...] = ()
@@ -80,12 +81,12 @@ class LockSet:
     from_week_ms: int | None = None
     recent_ms: int | None = None
     followed_ids: tuple[str, ...] = ()
+    week_ms: int | None = None
     digest: bool = False
 
 
-def rows_to_lock(messages: Sequence[Message], recent_ms: int) -> LockSet:
-    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order. `recent_ms` is the creation of
-    the oldest booking that counts for a new hold."""
+def rows_to_lock(messages: Sequence[Message], rules: BookingRules, now_ms: int) -> LockSet:
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     rows: defaultdict[str, set[Any]] = defaultdict(set)
     weeks: list[int] = []
     for message in messages:
@@ -148,7 +149,8 @@ def rows_to_lock(messages: Sequence[Message], recent_ms: int) -> LockSet:
     return LockSet(
         **{name: tuple(sorted(ids)) for name, ids in rows.items() if ids},
         from_week_ms=min(weeks, default=None),
-        recent_ms=recent_ms if weeks else None,
+        recent_ms=rules.counted_from_ms(now_ms) if weeks else None,
+        week_ms=schedule.reported_week(now_ms) if rows["followed_ids"] else None,
         digest=any(isinstance(message, SendDigest) for message in messages),
     )
 

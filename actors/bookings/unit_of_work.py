@@ -125,6 +125,10 @@ class UnitOfWork:
                 pending += campaign.waits - (before is not None and before.waits)
         return CampaignCounts(total, pending)
 
+    def last_week(self, tenant_id: str) -> tuple[int, int]:
+        """The impressions and clicks of all bookings of an account with a followed one, in the week before this one."""
+        return self._snapshot.last_week.get(tenant_id, (0, 0))
+
     def shared(self, tenant_id: str) -> list[SharedReport]:
         """The reports that an account shares."""
         known = {each.id: each for each in self._snapshot.shared.get(tenant_id, [])} | self.decision.shared

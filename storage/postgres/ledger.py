@@ -31,6 +31,7 @@ from actors.bookings.records import (
 from actors.bookings.reports import DayCounted, SharedReport
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
+from actors.times import WEEK_MS, day_of
 from actors.values import NOT_FILTERED, BatchId, Contended, Filtered
 from storage.connection.asyncio_border import pause
 from storage.connection.pool import Connection, Row, Store
@@ -129,9 +130,22 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
         filtered = await connection.fetch(SQL.filtered, list(lock_set.followed_ids), *ALWAYS)
         for each in await days_counted(rows, filtered, pause):
             snapshot.days.setdefault(each.booking_id, []).append(each.of_day)
+    if lock_set.week_ms is not None:
+        snapshot.last_week = await _last_week(connection, sorted(places.tenant_ids), lock_set.week_ms)
     if lock_set.digest:
         snapshot.reviews = await _reviews(connection)
     return snapshot
+
+
+async def _last_week(connection: Connection, tenant_ids: Sequence[str], week_ms: int) -> dict[str, tuple[int, int]]:
+    """The impressions and clicks of accounts in the week before `week_ms`."""
+    owners = {row["id"]: row["tenant_id"] for row in await connection.fetch(SQL.ran, tenant_ids, week_ms)}
+    days = day_of(week_ms - WEEK_MS), day_of(week_ms) - 1
+    sums: dict[str, tuple[int, int]] = {}
+    for row in await connection.fetch(SQL.delivered_between, list(owners), *days):
+        seen, clicked = sums.get(owners[row["booking_id"]], (0, 0))
+        sums[owners[row["booking_id"]]] = seen + row["impressions"], clicked + row["clicks"]
+    return sums
 
 
 async def _reviews(connection: Connection) -> WaitingReviews:

@@ -144,6 +144,17 @@ from deliveries where booking_id = any ($1::text[]) group by booking_id
 select booking_id, day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
 from deliveries where booking_id = any ($1::text[]) group by booking_id, day order by booking_id, day
 
+-- name: ran
+-- The bookings of accounts that were paid and can have counts in the week before $2, with their accounts.
+select tenant_id, id from bookings
+where tenant_id = any ($1::text[]) and paid_ms is not null and week_start_ms < $2
+    and week_start_ms >= $2 - 53 * 604800000::bigint and week_start_ms + weeks * 604800000::bigint >= $2 - 604800000
+
+-- name: delivered_between
+-- Impressions and clicks of bookings within days.
+select booking_id, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
+from deliveries where booking_id = any ($1::text[]) and day between $2 and $3 group by booking_id
+
 -- name: filtered
 -- What was filtered of bookings by day, within days.
 select booking_id, day, duplicate, crawler, prefetch, capped, inactive

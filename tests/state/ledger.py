@@ -53,7 +53,7 @@ from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide
 from actors.bookings.transitions import CampaignMove
 from actors.bookings.unit_of_work import weeks_of
 from actors.shared.announcements import AccountMail, WebhookEvent
-from actors.times import WEEK_MS
+from actors.times import WEEK_MS, day_of
 from actors.values import Agent, AuditRecord, Code, Refused
 from tests.state.manners import well_kept, well_said
 
@@ -184,7 +184,7 @@ class Ledger:
 
     def snapshot(self, messages: Sequence[Message]) -> Snapshot:
         """Exactly the rows that `LedgerStore.transact` promises for a batch."""
-        rows = rows_to_lock(messages, self.rules.counted_from_ms(self.now_ms))
+        rows = rows_to_lock(messages, self.rules, self.now_ms)
         remembered = {key: self.remembered[key] for key in rows.keys if key in self.remembered}
         named = {*rows.booking_ids, *(row.booking_id for row in remembered.values())} & set(self.bookings)
         named |= {row.id for row in self.bookings.values() if row.payment_id in rows.payment_ids}
@@ -225,8 +225,15 @@ class Ledger:
             campaign_counts={each: self._counted(each) for each in rows.campaigns_of},
             days={each: self.days[each] for each in rows.followed_ids if each in self.days},
             shared={each: [row for row in self.shared.values() if row.tenant_id == each] for each in rows.shared_of},
+            last_week={} if rows.week_ms is None else {each: self._last_week(each, rows.week_ms) for each in tenants},
             reviews=self._reviews() if rows.digest else WaitingReviews(),
         )
+
+    def _last_week(self, tenant_id: str, week_ms: int) -> tuple[int, int]:
+        first, last = day_of(week_ms - WEEK_MS), day_of(week_ms) - 1
+        mine = (days for each, days in self.days.items() if self.bookings[each].tenant_id == tenant_id)
+        counts = [each for days in mine for each in days if first <= each.day <= last]
+        return sum(each.impressions for each in counts), sum(each.clicks for each in counts)
 
     def _counted(self, tenant_id: str) -> CampaignCounts:
         mine = [row for row in self.campaigns.values() if row.tenant_id == tenant_id]
