@@ -50,6 +50,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "per_click": words.per_click,
     "bare": words.bare,
     "short_id": words.short_id,
+    "short_url": words.short_url,
     "browser": browser,
     "short_day": words.short_day,
     "run_length": length,

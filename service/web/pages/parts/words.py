@@ -17,10 +17,13 @@ from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, day_of
 
 SUMMARY_CHARACTERS = 200
 ID_CHARACTERS = 8
+HOST_CHARACTERS, PATH_CHARACTERS = 40, 16
 PERCENT = 100
 
 _PARTS = re.compile(r"(?<=[\w}])(?=/[\w{]|\?\w|&amp;\w+=)")
 """The places at which an address may break, in escaped text: before its parts and parameters."""
+_HOST = re.compile(r"([^/?#]*)(.*)", re.DOTALL)
+"""A bare address: its host, and the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,24 @@ class ShortId:
     def __html__(self) -> str:
         whole = escape(self.whole)
         return f'<span class="mono cut" title="{whole}">{whole}</span>'
+
+
+@dataclass(frozen=True, slots=True)
+class ShortAddress:
+    """A web address in a few words: its host, of which the end counts, and the beginning of the rest. HTML has the whole
+    address as its title if something is left out."""
+
+    whole: str
+
+    def __str__(self) -> str:
+        host, rest = _HOST.fullmatch(bare(self.whole)).groups()  # type: ignore[union-attr]  # it matches every text
+        host = host if len(host) <= HOST_CHARACTERS else f"…{host[1 - HOST_CHARACTERS :]}"
+        return host + (rest if len(rest) <= PATH_CHARACTERS else f"{rest[: PATH_CHARACTERS - 1]}…")
+
+    def __html__(self) -> str:
+        shown = str(self)
+        title = "" if shown == bare(self.whole) else f' title="{escape(self.whole)}"'
+        return f"<bdi{title}>{escape(shown)}</bdi>"
 
 
 # Moments and days.
@@ -223,6 +244,11 @@ def breakable(text: str) -> markupsafe.Markup:
     """A text as HTML. A text with an address or a path may break before its parts, rather than within a word of it."""
     escaped = markupsafe.escape(text)
     return markupsafe.Markup(_PARTS.sub("<wbr>", escaped)) if "://" in text or text.startswith("/") else escaped
+
+
+def short_url(address: str) -> ShortAddress:
+    """A web address as host and short path: `tools.example.com/start/with-a-…`."""
+    return ShortAddress(address)
 
 
 def short_id(whole: str) -> ShortId:
