@@ -47,6 +47,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "counted": words.counted,
     "rate": words.rate,
     "change": words.change,
+    "rate_change": words.rate_change,
     "per_click": words.per_click,
     "bare": words.bare,
     "short_id": words.short_id,

@@ -248,7 +248,17 @@ async def test_a_report_compares_filters_and_tells_what_it_cost(world: World) ->
     person = Browser(world, token)
     week = "/sponsor/reports?from=2026-11-16&to=2026-11-18"
     for query, words in (
-        ("", ("200 % more than 1,000 before", "50 % fewer than 20 before", "2.00 % before", "$45", "$4.50", "$15")),
+        (
+            "",
+            (
+                "200 % more than 1,000 before",
+                "50 % fewer than 20 before",
+                "83 % lower than 2.00 % before",
+                "$45",
+                "$4.50",
+                "$15",
+            ),
+        ),
         ("&slotId=left-1", ("100 % more than 1,000 before", "$30", "$3", "Chosen bookings")),
         ("&slotId=left-2", ("No figures before: none of these bookings ran", "Not enough clicks", "$15")),
         ("&campaignId=gone", ("None of your bookings ran on these days", "Without figures on these days")),

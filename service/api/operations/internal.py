@@ -29,7 +29,7 @@ from service.api.operations.figures import read_figures
 from service.api.operations.node_status import read_readiness
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
-from service.api.operations.shared_reports import end_shared, list_shared, share_report, view_shared
+from service.api.operations.shared_reports import SHARED_ROWS
 from service.api.policy import Access, Budget
 from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
@@ -51,11 +51,6 @@ from service.schemas.internal import (
     Purchase,
     ReadinessDay,
     RetiredEntries,
-    ShareBody,
-    Shared,
-    SharedFigures,
-    SharedList,
-    SharedMade,
     SightingQuery,
     SiteSighting,
     Spent,
@@ -64,7 +59,6 @@ from service.schemas.internal import (
 )
 from service.schemas.inventory import SlotAnswer, admin_slot_of
 from service.schemas.lists import CatalogQuery
-from service.schemas.reports import ReportQuery
 from service.schemas.rows import filled
 from service.schemas.sessions import SessionBegun
 from service.tokens.links import EndingLink, Page
@@ -338,7 +332,6 @@ def _row(
     )
 
 
-SHARING: dict[str, Any] = {"query": ReportQuery, "body": ShareBody, "repeatable": True}
 INTERNAL = (
     _row("readReadiness", "readiness", read_readiness, ReadinessDay),
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
@@ -384,10 +377,7 @@ INTERNAL = (
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
-    _row("listShared", "shared", list_shared, SharedList, access=Access.SESSION),
-    _row("shareReport", "shared", share_report, SharedMade, "POST", Access.SESSION, **SHARING),
-    _row("endShared", "shared/{id}", end_shared, Shared, "DELETE", Access.SESSION),
-    _row("viewShared", "shared/by-link/{token}", view_shared, SharedFigures),
+    *(_row(*row, **rest) for row, rest in SHARED_ROWS),
     _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
     _row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys, access=Access.REQUIRED, admin=True),
     _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),

@@ -1,5 +1,7 @@
 """Links to reports that an account shares. Only pages call these operations. Source: ADR 0106."""
 
+from typing import Any
+
 from actors.bookings.reports import Days, Only, SharedReport, day_text
 from actors.bookings.sharing import MOST_SHARED, unknown_shared_report
 from actors.shared.credentials import SHARE_TOKEN, digest
@@ -11,7 +13,9 @@ from service.api.operation import Call
 from service.api.operations.figures import Wanted, figures_of
 from service.api.operations.reports import days_asked, only_asked, too_long
 from service.api.operations.responses import with_id
-from service.schemas.internal import Shared, SharedFigures, SharedList, SharedMade
+from service.api.policy import Access
+from service.schemas.internal import ShareBody, Shared, SharedFigures, SharedList, SharedMade
+from service.schemas.reports import ReportQuery
 
 ROWS = 100
 """The most rows of each table of a shared report."""
@@ -74,3 +78,15 @@ def _shared(report: SharedReport) -> Shared:
         costs=report.costs,
         createdAt=report.created_ms,
     )
+
+
+SHARED_ROWS: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
+    (("listShared", "shared", list_shared, SharedList), {"access": Access.SESSION}),
+    (
+        ("shareReport", "shared", share_report, SharedMade, "POST", Access.SESSION),
+        {"query": ReportQuery, "body": ShareBody, "repeatable": True},
+    ),
+    (("endShared", "shared/{id}", end_shared, Shared, "DELETE", Access.SESSION), {}),
+    (("viewShared", "shared/by-link/{token}", view_shared, SharedFigures), {}),
+)
+"""Rows of `INTERNAL`. Ending a link does not count as a change, so that nobody has too few left to end one."""

@@ -224,6 +224,16 @@ def change(count: int, before: int) -> str:
     return f"{shown} % {'more' if count > before else 'fewer'} than {before:,} before"
 
 
+def rate_change(ratio: float | None, before: float | None) -> str:
+    """The same of a click rate: `8 % higher than 0.50 % before`."""
+    if not before:
+        return "No rate before"
+    percent = PERCENT * ((ratio or 0) - before) / before
+    if abs(percent) < 1:
+        return f"As before: {rate(before)}"
+    return f"{abs(percent):,.0f} % {'higher' if percent > 0 else 'lower'} than {rate(before)} before"
+
+
 def per_click(cents: int, clicks: int, without: str = "Known after the first click", currency: str = "usd") -> str:
     """The amount for each click, rounded to the cent: `$0.45`."""
     if not clicks:
