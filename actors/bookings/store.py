@@ -23,7 +23,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, DayCounted, Days, Run, SlotReach
+from actors.bookings.reports import ALL, BookingDelivered, DayCounted, Days, Only, Run, SharedReport, SlotReach
 from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.values import AuditRecord, BatchId
 
@@ -272,10 +272,10 @@ class SponsorshipStore(Protocol):
         ...
 
     async def deliveries(
-        self, tenant_id: str, days: Days, after: Before | None, limit: int
+        self, tenant_id: str, days: Days, after: Before | None, limit: int, only: Only = ALL
     ) -> Sequence[BookingDelivered]:
-        """Bookings of an account that were paid and touch these days, with their counts on them, oldest first, strictly
-        after a place."""
+        """Bookings of an account that were paid and touch these days, all or some `only`, with their counts on them, oldest
+        first, strictly after a place."""
         ...
 
     async def runs(self, tenant_id: str, days: Days, most: int) -> Sequence[Run]:
@@ -284,6 +284,14 @@ class SponsorshipStore(Protocol):
 
     async def counted(self, booking_ids: Sequence[str], days: Days) -> Sequence[DayCounted]:
         """The counts of bookings on these days, in their order for each booking."""
+        ...
+
+    async def shared_reports(self, tenant_id: str) -> Sequence[SharedReport]:
+        """The reports that an account shares, newest first."""
+        ...
+
+    async def shared_report(self, token_hash: bytes) -> SharedReport | None:
+        """The report behind a link, if it is shared, and by an account that exists and is not suspended."""
         ...
 
     async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:

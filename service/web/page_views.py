@@ -46,6 +46,8 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "number": words.number,
     "counted": words.counted,
     "rate": words.rate,
+    "change": words.change,
+    "rate_change": words.rate_change,
     "per_click": words.per_click,
     "percent": words.percent,
     "share_of_voice": share_words,

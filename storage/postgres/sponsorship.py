@@ -17,7 +17,19 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import LATE_DAYS, MAX_ENDED, BookingDelivered, DayCounted, Days, Run, SlotReach, reach_of
+from actors.bookings.reports import (
+    ALL,
+    LATE_DAYS,
+    MAX_ENDED,
+    BookingDelivered,
+    DayCounted,
+    Days,
+    Only,
+    Run,
+    SharedReport,
+    SlotReach,
+    reach_of,
+)
 from actors.bookings.store import (
     COUNTED,
     HELD,
@@ -85,6 +97,13 @@ class PostgresSponsorship(Store):
     async def billing_details(self, tenant_id: str) -> BillingDetails | None:
         row = await self._database.fetchrow(SQL.billing_details, tenant_id)
         return None if row is None else record_of(BillingDetails, row)
+
+    async def shared_reports(self, tenant_id: str) -> Sequence[SharedReport]:
+        return [record_of(SharedReport, row) for row in await self._database.fetch(SQL.shared_reports, tenant_id)]
+
+    async def shared_report(self, token_hash: bytes) -> SharedReport | None:
+        row = await self._database.fetchrow(SQL.shared_report, token_hash)
+        return None if row is None else record_of(SharedReport, row)
 
     async def sponsors(self, before: Before | None, limit: int, text: str | None = None) -> Sequence[Sponsor]:
         rows = await self._database.fetch(SQL.sponsors, *(before or NEWEST), READ if text else limit, limit, text)
@@ -154,9 +173,9 @@ class PostgresSponsorship(Store):
         return [record_of(Invoice, row) for row in rows]
 
     async def deliveries(
-        self, tenant_id: str, days: Days, after: Before | None, limit: int
+        self, tenant_id: str, days: Days, after: Before | None, limit: int, only: Only = ALL
     ) -> Sequence[BookingDelivered]:
-        bounds = (*(after or OLDEST), limit, tenant_id, *_weeks_of(days))
+        bounds = (*(after or OLDEST), limit, tenant_id, *_weeks_of(days), only.campaign_id, only.slot_id)
         rows = await self._database.fetch(REPORTS.bookings_delivered, *bounds)
         counted: dict[str, list[DayDelivered]] = {row["id"]: [] for row in rows}
         for each in await self.counted(list(counted), days):
@@ -169,7 +188,7 @@ class PostgresSponsorship(Store):
 
     async def runs(self, tenant_id: str, days: Days, most: int) -> Sequence[Run]:
         rows = await self._database.fetch(REPORTS.runs, tenant_id, *_weeks_of(days), most)
-        return await in_slices(lambda row: Run(*row.values()), rows)
+        return await in_slices(lambda row: Run(**row), rows)
 
     async def counted(self, booking_ids: Sequence[str], days: Days) -> Sequence[DayCounted]:
         asked = booking_ids, days.first, days.last

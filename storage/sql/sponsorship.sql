@@ -10,6 +10,15 @@ select {sponsors} from sponsors where tenant_id = $1
 -- The billing details of an account.
 select {billing_details} from billing_details where tenant_id = $1
 
+-- name: shared_reports
+-- The reports that an account shares, newest first.
+select {shared_reports} from shared_reports where tenant_id = $1 order by created_ms desc, id desc
+
+-- name: shared_report
+-- The report behind a link, unless its account is suspended or does not exist.
+select {shared_reports} from shared_reports where token_hash = $1
+    and exists (select from accounts where accounts.tenant_id = shared_reports.tenant_id and suspended_ms is null)
+
 -- name: sponsors
 -- A page of sponsors: of the next $3 that are read, the first $4 that match the search $5. Without one, $5 is null.
 select {sponsors} from (

@@ -22,7 +22,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, DayCounted, Days, Run, SlotReach
+from actors.bookings.reports import ALL, BookingDelivered, DayCounted, Days, Only, Run, SharedReport, SlotReach
 from actors.bookings.store import (
     APPROVALS,
     REJECTIONS,
@@ -91,6 +91,17 @@ class MemorySponsorship(MemoryStore):
     async def billing_details(self, tenant_id: str) -> BillingDetails | None:
         await self._memory.before()
         return self._memory.billing_details.get(tenant_id)
+
+    async def shared_reports(self, tenant_id: str) -> Sequence[SharedReport]:
+        await self._memory.before()
+        return self._memory.shared_of(tenant_id)
+
+    async def shared_report(self, token_hash: bytes) -> SharedReport | None:
+        await self._memory.before()
+        tables = self._memory
+        living = {row.tenant_id for row in tables.accounts.values() if row.suspended_ms is None}
+        found = (row for row in tables.shared_reports.values() if row.token_hash == token_hash)
+        return next((row for row in found if row.tenant_id in living), None)
 
     async def sponsors(self, before: Before | None, limit: int, text: str | None = None) -> Sequence[Sponsor]:
         await self._memory.before()
@@ -179,10 +190,10 @@ class MemorySponsorship(MemoryStore):
         return invoices.of_booking(self._memory, tenant_id, booking_id, limit)
 
     async def deliveries(
-        self, tenant_id: str, days: Days, after: Before | None, limit: int
+        self, tenant_id: str, days: Days, after: Before | None, limit: int, only: Only = ALL
     ) -> Sequence[BookingDelivered]:
         await self._memory.before()
-        return reports.deliveries(self._memory, tenant_id, days, after, limit)
+        return reports.deliveries(self._memory, tenant_id, days, after, limit, only)
 
     async def runs(self, tenant_id: str, days: Days, most: int) -> Sequence[Run]:
         await self._memory.before()

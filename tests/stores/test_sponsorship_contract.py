@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, CampaignView, DayDelivered, Mode, Side
-from actors.bookings.reports import BookingDelivered, Days, SlotReach
+from actors.bookings.reports import BookingDelivered, Days, Only, SlotReach
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import Before, Overview, SoldPlacement, SponsorshipStore, UnavailableWeek
 from actors.values import NOT_FILTERED, Filtered
@@ -266,6 +266,9 @@ async def test_deliveries_of_an_account_are_its_paid_bookings_that_touch_the_day
     assert list(await reads.deliveries("ten_1", days, None, 10)) == [first, second]
     assert list(await reads.deliveries("ten_1", days, None, 1)) == [first]
     assert list(await reads.deliveries("ten_1", days, Before(NOW + 1, "bok_1"), 10)) == [second]
+    assert list(await reads.deliveries("ten_1", days, None, 10, Only("cmp_1", "left-1"))) == [first, second]
+    for only in (Only("cmp_2"), Only(slot_id="left-2"), Only("cmp_1", "left-2")):
+        assert list(await reads.deliveries("ten_1", days, None, 10, only)) == []
     # Events may be counted on the day after the run.
     [late] = await reads.deliveries("ten_1", Days(monday + 7, monday + 6), None, 10)
     assert late.booking.id == "bok_1"

@@ -26,11 +26,12 @@ from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.admin_sponsorship import list_campaigns_of, read_dossier
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
+from service.api.operations.figures import read_figures
 from service.api.operations.node_status import read_readiness
 from service.api.operations.placements import list_page_ads, read_share
-from service.api.operations.reports import read_figures
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
+from service.api.operations.shared_reports import SHARED_ROWS
 from service.api.policy import Access, Budget
 from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
@@ -385,6 +386,7 @@ INTERNAL = (
     _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
     _row("readShare", "slots/{id}/share", read_share, ShareOfVoice, query=ShareQuery),
     _row("readDossier", "dossiers/{id}", read_dossier, BookingDossier, access=Access.REQUIRED, admin=True),
+    *(_row(*row, **rest) for row, rest in SHARED_ROWS),
     _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
     _row(
         "listCampaignsOf",

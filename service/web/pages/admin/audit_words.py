@@ -15,6 +15,8 @@ DONE: Mapping[str, str] = {
     "account.deletion_confirmed": "Confirmed the deletion of the account",
     "account.deletion_undone": "Kept the account after all",
     "account.mails_chosen": "Chose which mails to get",
+    "account.report_shared": "Shared a report by a link",
+    "account.report_unshared": "Ended the link to a report",
     "account.passkeys_removed": "Removed all passkeys of the account",
     "account.restored": "Restored the account",
     "account.suspended": "Suspended the account",

@@ -218,6 +218,27 @@ def percent(share: float) -> str:
     return f"{share * PERCENT:.3g} %"
 
 
+def change(count: int, before: int) -> str:
+    """The change of a count since the days before, in percent of theirs: `12 % more than 1,234 before`."""
+    if not before:
+        return "No figures before"
+    if count == before:
+        return f"As before: {before:,}"
+    percent = abs(PERCENT * (count - before) / before)
+    shown = f"{percent:,.0f}" if percent >= 1 else "less than 1"
+    return f"{shown} % {'more' if count > before else 'fewer'} than {before:,} before"
+
+
+def rate_change(ratio: float | None, before: float | None) -> str:
+    """The same of a click rate: `8 % higher than 0.50 % before`."""
+    if not before:
+        return "No rate before"
+    percent = PERCENT * ((ratio or 0) - before) / before
+    if abs(percent) < 1:
+        return f"As before: {rate(before)}"
+    return f"{abs(percent):,.0f} % {'higher' if percent > 0 else 'lower'} than {rate(before)} before"
+
+
 def per_click(cents: int, clicks: int, without: str = "Known after the first click", currency: str = "usd") -> str:
     """The amount for each click, rounded to the cent: `$0.45`."""
     if not clicks:
