@@ -25,12 +25,10 @@ async def test_who_is_signed_in_keeps_the_bar_and_sees_a_key_that_works_on_pages
     ended = world.key_of(EMAIL)
     scoped = world.key_of(EMAIL, (Scope.SPONSOR_READ,))
     [full] = [key for key in world.memory.keys.values() if key.id not in (world.id_of(scoped), world.id_of(ended))]
-    for key, changes in {
-        world.id_of(ended): {"expires_ms": world.now_ms},
-        world.id_of(scoped): {"created_ms": world.now_ms + 1},
-        full.id: {"admin": False},
-    }.items():
-        world.memory.keys[key] = replace(world.memory.keys[key], **changes)
+    keys = world.memory.keys
+    keys[full.id] = replace(full, admin=False)
+    keys[world.id_of(ended)] = replace(keys[world.id_of(ended)], expires_ms=world.now_ms)
+    keys[world.id_of(scoped)] = replace(keys[world.id_of(scoped)], created_ms=world.now_ms + 1)
     expected = {
         "/docs": "",
         "/docs/bookings": "",

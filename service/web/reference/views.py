@@ -95,7 +95,9 @@ class Reference:
         return await document_response(self._pages[path])
 
     async def _rendered(self, path: str, template: str, values: Mapping[str, Any]) -> bytes:
-        html = await render_template(template, base_url=self._base_url, here=path, errors={}, **self._common | values)
+        html = await render_template(
+            template, base_url=self._base_url, here=path, errors={}, **{**self._common, **values}
+        )
         return html.encode()
 
     # For one person.
@@ -105,7 +107,7 @@ class Reference:
         if not query:
             return Template("docs.html", self._common)
         values = self._found(query)
-        return Template("docs_found.html", self._common | values, 400 if values["problem"] else 200)
+        return Template("docs_found.html", {**self._common, **values}, 400 if values["problem"] else 200)
 
     async def _show_page(self, visit: PageRequest) -> Template:
         found = self._page_of(visit.path_values["name"])
