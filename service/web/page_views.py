@@ -44,6 +44,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "money": words.money,
     "price": words.price,
     "number": words.number,
+    "up_to_99": words.up_to_99,
     "counted": words.counted,
     "rate": words.rate,
     "change": words.change,

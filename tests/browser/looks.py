@@ -125,6 +125,10 @@ LOOKS = (
     Look("reference-found", "/docs", "/docs?q=refund", ("visitor",)),
     Look("reference-group", "/docs", "/docs/bookings", ("visitor",), alike=".contents details:not([open])"),
     Look("reference-operation", "/docs", "/docs/createBooking", ("visitor",), alike=".contents details:not([open])"),
+    Look(
+        *("reference-run", "/docs", "/docs/listBookings?run=1&limit=1", ("account",)),
+        alike=".contents details:not([open])",
+    ),
     Look("not-found", "/nothing", who=("visitor",), status=404),
     Look("forbidden", "/admin", who=("account",), status=403),
 )

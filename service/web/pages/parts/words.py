@@ -203,6 +203,11 @@ def number(count: int) -> str:
     return f"{count:,}"
 
 
+def up_to_99(count: int) -> str:
+    """`7`, or `99+`: a number in a bar, which has little room."""
+    return str(count) if count < 100 else "99+"
+
+
 def counted(count: int, one: str, several: str = "") -> str:
     """`1 day`, `15,507 clicks`; `several` is needed where it is not `one` and an s."""
     return f"{count:,} {one if count == 1 else several or f'{one}s'}"
