@@ -25,7 +25,7 @@ from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
-from service.api.operations.node_status import read_readiness
+from service.api.operations.node_status import read_load, read_readiness
 from service.api.operations.reports import read_figures
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
@@ -45,6 +45,7 @@ from service.schemas.internal import (
     Ending,
     FiguresQuery,
     LinkUse,
+    LoadHour,
     OutboxMail,
     OutboxMails,
     Purchase,
@@ -333,6 +334,7 @@ def _row(
 
 INTERNAL = (
     _row("readReadiness", "readiness", read_readiness, ReadinessDay),
+    _row("readLoad", "load", read_load, LoadHour, access=Access.REQUIRED, admin=True),
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
     _row("findSighting", "sighting", find_sighting, SiteSighting, query=SightingQuery),
     _row("placeInCatalog", "catalog/{kind}", place_in_catalog, CatalogPlace, query=CatalogQuery),
