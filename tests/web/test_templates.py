@@ -90,6 +90,7 @@ def test_a_longer_word_is_no_such_word(name: str) -> None:
         ("<p>Your Campaigns here</p>", "it says: Your Campaigns here"),
         ('<a aria-label="Edit the campaign">x</a>', "it says: Edit the campaign"),
         ("<code>x</code><p>a campaign</p>", "it says: a campaign"),
+        ("<p>Readers of the feed</p>", "it says: Readers of the feed"),
     ],
 )
 def test_a_fault_of_a_page_is_found(html: str, fault: str) -> None:
