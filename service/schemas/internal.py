@@ -72,6 +72,17 @@ class ReadinessDay(BaseModel):
     spans: list[UnreadySpan]
 
 
+class LoadHour(BaseModel):
+    """The load of a process in each two minutes of the last hour, oldest first; None where nothing is known."""
+
+    requests: list[int | None]
+    failures: list[int | None]
+    refusals: list[int | None]
+    recorded: list[int | None]
+    busy: list[int | None]
+    mails: list[int | None]
+
+
 class CatalogSize(BaseModel):
     """How many entries the catalog has."""
 

@@ -27,7 +27,7 @@ from service.api.operations.admin_sponsorship import list_campaigns_of, read_dos
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.figures import read_figures
-from service.api.operations.node_status import read_readiness
+from service.api.operations.node_status import read_load, read_readiness
 from service.api.operations.placements import list_page_ads, read_share
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
@@ -50,6 +50,7 @@ from service.schemas.internal import (
     Ending,
     FiguresQuery,
     LinkUse,
+    LoadHour,
     OutboxMail,
     OutboxMails,
     Purchase,
@@ -340,6 +341,7 @@ def _row(
 
 INTERNAL = (
     _row("readReadiness", "readiness", read_readiness, ReadinessDay),
+    _row("readLoad", "load", read_load, LoadHour, access=Access.REQUIRED, admin=True),
     _row("listPageAds", "page-ads", list_page_ads, PageAds),
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
     _row("findSighting", "sighting", find_sighting, SiteSighting, query=SightingQuery),

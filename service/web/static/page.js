@@ -47,7 +47,7 @@ const read = async (path) => {
 
 	for (const button of all("[data-print]")) {
 		button.hidden = false;
-		button.addEventListener("click", () => print());
+		button.onclick = () => print();
 	}
 
 	for (const field of all("[data-filters]")) {

@@ -70,15 +70,13 @@
 		// The browser blocks storage.
 	}
 
-	// Release 1.0 had all operations on one page. An error code may be in a closed fold.
+	// 1.0 had all operations on one page. Errors may be folded.
 	const redirect = () => {
 		const place = at(location.hash.slice(1));
 		const link = place?.closest(".chapters li")?.querySelector("a");
 		if (link) return location.replace(link.href);
-		const fold = place?.closest("details");
-		if (!fold) return;
-		fold.open = true;
-		place.scrollIntoView();
+		for (const fold of all("details:has(:target)")) fold.open = true;
+		place?.scrollIntoView();
 	};
 	addEventListener("hashchange", redirect);
 	redirect();

@@ -331,8 +331,8 @@ class Gauge(NamedTuple):
     words: str
 
 
-def spark_of(counts: Sequence[int | None], label: str) -> Spark:
-    """The days of a run in order; None is a day to come. A measured 0 is an empty place."""
+def spark_of(counts: Sequence[int | None], label: str, words: str = "") -> Spark:
+    """The days of a run in order; None is a day to come. A measured 0 is an empty place. `words` replace those of days."""
     measured = [count for count in counts if count is not None]
     most, room = max(measured, default=0) or 1, SPARK_WIDTH / max(len(counts), 1)
     bars = []
@@ -344,7 +344,7 @@ def spark_of(counts: Sequence[int | None], label: str) -> Spark:
         bars.append(Bar(round(x, 2), round(SPARK_HEIGHT - height, 2), round(width, 2), round(height, 2), count is None))
     days = counted(len(measured), "day")
     numbers = f"{sum(measured):,} in {days}, at most {max(measured):,} a day" if measured else "no numbers yet"
-    return Spark(tuple(bars), f"{label} by day: {numbers}")
+    return Spark(tuple(bars), words or f"{label} by day: {numbers}")
 
 
 def gauge_of(used: int, limit: int) -> Gauge:
