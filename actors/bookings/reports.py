@@ -28,6 +28,37 @@ class Days:
 
 
 @dataclass(frozen=True, slots=True)
+class Only:
+    """Which bookings a report is about; None means any."""
+
+    campaign_id: str | None = None
+    slot_id: str | None = None
+
+    def has(self, campaign_id: str, slot_id: str) -> bool:
+        return self.campaign_id in (None, campaign_id) and self.slot_id in (None, slot_id)
+
+
+ALL = Only()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedReport:
+    """A link to a report of the days from `first_day` to `last_day` (since the epoch): of all bookings of an account, or of
+    those of a campaign or slot. `token_hash` is that of the token in the link, and `costs` says whether it shows what was
+    paid."""
+
+    id: str
+    tenant_id: str
+    token_hash: bytes
+    first_day: int
+    last_day: int
+    campaign_id: str | None
+    slot_id: str | None
+    costs: bool
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class BookingDelivered:
     """A paid booking with its counts on some days, in order."""
 
@@ -49,7 +80,8 @@ def days_of(delivered: BookingDelivered, now_ms: int, within: Days | None = None
 
 
 class Run(NamedTuple):
-    """A paid booking, the first and the last day that it bought, and what was counted for it."""
+    """A paid booking, the first and the last day that it bought, what was counted for it, and what was paid for it and not
+    refunded."""
 
     booking_id: str
     campaign_id: str
@@ -60,10 +92,19 @@ class Run(NamedTuple):
     last: int
     impressions: int = 0
     clicks: int = 0
+    currency: str = ""
+    net_cents: int = 0
 
     def bought(self, within: Days, today: int) -> range:
         """The days of a report on which it runs up to today."""
         return range(max(self.first, within.first), min(self.last, within.last, today) + 1)
+
+    def cost_cents(self, within: Days, today: int) -> int:
+        """What was paid for these days up to today. Each day that was bought costs the same, and the costs of adjoining days
+        add up to the cent."""
+        bought, whole = self.bought(within, today), self.last - self.first + 1
+        until = [self.net_cents * (day - self.first) // whole for day in (bought.start, bought.stop)]
+        return until[1] - until[0] if bought else 0
 
     def plus(self, other: "Run") -> "Run":
         """Both together, under the names of `other`, which is newer."""
@@ -104,11 +145,34 @@ def counted_runs(
         bought = run.bought(within, today)
         for day in bought:
             of_days.setdefault(day, (0, 0))
-        first, last, *counts = sums.get(run.booking_id, [within.last + 1, -1, 0, 0])
+        first, last, seen, clicked = sums.get(run.booking_id, [within.last + 1, -1, 0, 0])
         first, last = min([first, *bought[:1]]), max([last, *bought[-1:]])
         if first <= last:
-            found.append(Run(*run[:5], first, last, *counts))
+            found.append(run._replace(first=first, last=last, impressions=seen, clicks=clicked))
     return found, [DayDelivered(day, *of_days[day]) for day in sorted(of_days)]
+
+
+class Cost(NamedTuple):
+    """What was paid in a currency for the days of a report and not refunded, and what the bookings reached there."""
+
+    currency: str
+    cents: int
+    impressions: int
+    clicks: int
+
+
+def costs_of(runs: Iterable[Run], found: Iterable[Run], within: Days, today: int) -> list[Cost]:
+    """The cost of a report in each currency. `runs` are its bookings, `found` those of `counted_runs`."""
+    reached = {run.booking_id: run for run in found}
+    sums: dict[str, Cost] = {}
+    for run in runs:
+        if run.booking_id in reached:
+            cents, counts = run.cost_cents(within, today), reached[run.booking_id]
+            one = sums.get(run.currency, Cost(run.currency, 0, 0, 0))
+            sums[run.currency] = Cost(
+                run.currency, one.cents + cents, one.impressions + counts.impressions, one.clicks + counts.clicks
+            )
+    return [sums[currency] for currency in sorted(sums)]
 
 
 def ranked(runs: Iterable[Run], group_of: Callable[[Run], tuple[str, str]]) -> list[Run]:
