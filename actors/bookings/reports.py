@@ -1,6 +1,7 @@
 """Delivery reports: what each booking of an account was shown and clicked, day by day. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
@@ -214,3 +215,46 @@ def reach_of(ended: Iterable[tuple[str, int, int, int]]) -> list[SlotReach]:
             slot_id, one.bookings + 1, one.weeks + weeks, one.impressions + impressions, one.clicks + clicks
         )
     return [sums[slot_id] for slot_id in sorted(sums)]
+
+
+class MoneyOf(NamedTuple):
+    """The money of a booking: paid and refunded cents. `paid_ms` is None if it was never paid."""
+
+    currency: str
+    paid_cents: int
+    refunded_cents: int
+    paid_ms: int | None
+
+
+@dataclass(slots=True)
+class CurrencySpent:
+    """The sums of a currency: paid and refunded cents, and the number of bookings that were refunded at least in part."""
+
+    paid_cents: int = 0
+    refunded_cents: int = 0
+    refunds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BookingTotals:
+    """Sums over bookings. `since_ms` is the first payment among them."""
+
+    bookings: int
+    since_ms: int | None
+    impressions: int
+    clicks: int
+    spent: Mapping[str, CurrencySpent]
+
+
+def totals_of(bookings: Iterable[MoneyOf], impressions: int, clicks: int) -> BookingTotals:
+    """The sums over bookings that were shown and clicked so often, by currency in order."""
+    number, since_ms, spent = 0, None, defaultdict[str, CurrencySpent](CurrencySpent)
+    for each in bookings:
+        number += 1
+        if each.paid_ms is not None:
+            since_ms = each.paid_ms if since_ms is None else min(since_ms, each.paid_ms)
+            sums = spent[each.currency]
+            sums.paid_cents += each.paid_cents
+            sums.refunded_cents += each.refunded_cents
+            sums.refunds += each.refunded_cents > 0
+    return BookingTotals(number, since_ms, impressions, clicks, dict(sorted(spent.items())))

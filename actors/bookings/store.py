@@ -1,7 +1,6 @@
 """The store ports of the ledger, the sweeper and the readers. Both stores of each pass the same contract tests."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -23,7 +22,17 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import ALL, BookingDelivered, DayCounted, Days, Only, Run, SharedReport, SlotReach
+from actors.bookings.reports import (
+    ALL,
+    BookingDelivered,
+    BookingTotals,
+    DayCounted,
+    Days,
+    Only,
+    Run,
+    SharedReport,
+    SlotReach,
+)
 from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.values import AuditRecord, BatchId
 
@@ -101,49 +110,6 @@ class MonthRevenue:
     payments: int
     paid_cents: int
     refunded_cents: int
-
-
-class MoneyOf(NamedTuple):
-    """The money of a booking: paid and refunded cents. `paid_ms` is None if it was never paid."""
-
-    currency: str
-    paid_cents: int
-    refunded_cents: int
-    paid_ms: int | None
-
-
-@dataclass(slots=True)
-class CurrencySpent:
-    """The sums of a currency: paid and refunded cents, and the number of bookings that were refunded at least in part."""
-
-    paid_cents: int = 0
-    refunded_cents: int = 0
-    refunds: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class BookingTotals:
-    """Sums over bookings. `since_ms` is the first payment among them."""
-
-    bookings: int
-    since_ms: int | None
-    impressions: int
-    clicks: int
-    spent: Mapping[str, CurrencySpent]
-
-
-def totals_of(bookings: Iterable[MoneyOf], impressions: int, clicks: int) -> BookingTotals:
-    """The sums over bookings that were shown and clicked so often, by currency in order."""
-    number, since_ms, spent = 0, None, defaultdict[str, CurrencySpent](CurrencySpent)
-    for each in bookings:
-        number += 1
-        if each.paid_ms is not None:
-            since_ms = each.paid_ms if since_ms is None else min(since_ms, each.paid_ms)
-            sums = spent[each.currency]
-            sums.paid_cents += each.paid_cents
-            sums.refunded_cents += each.refunded_cents
-            sums.refunds += each.refunded_cents > 0
-    return BookingTotals(number, since_ms, impressions, clicks, dict(sorted(spent.items())))
 
 
 @dataclass(frozen=True, slots=True)

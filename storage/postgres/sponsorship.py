@@ -22,13 +22,16 @@ from actors.bookings.reports import (
     LATE_DAYS,
     MAX_ENDED,
     BookingDelivered,
+    BookingTotals,
     DayCounted,
     Days,
+    MoneyOf,
     Only,
     Run,
     SharedReport,
     SlotReach,
     reach_of,
+    totals_of,
 )
 from actors.bookings.store import (
     COUNTED,
@@ -36,16 +39,13 @@ from actors.bookings.store import (
     UNBOOKED,
     Before,
     BookingFilter,
-    BookingTotals,
     ListCounts,
-    MoneyOf,
     MonthRevenue,
     Overview,
     SoldPlacement,
     UnavailableWeek,
     Urgency,
     Waiting,
-    totals_of,
 )
 from actors.times import DAY_MS, week_of
 from actors.values import AuditRecord

@@ -22,22 +22,31 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import ALL, BookingDelivered, DayCounted, Days, Only, Run, SharedReport, SlotReach
+from actors.bookings.reports import (
+    ALL,
+    BookingDelivered,
+    BookingTotals,
+    DayCounted,
+    Days,
+    MoneyOf,
+    Only,
+    Run,
+    SharedReport,
+    SlotReach,
+    totals_of,
+)
 from actors.bookings.store import (
     APPROVALS,
     REJECTIONS,
     Before,
     BookingFilter,
-    BookingTotals,
     ListCounts,
-    MoneyOf,
     MonthRevenue,
     Overview,
     SoldPlacement,
     UnavailableWeek,
     Urgency,
     Waiting,
-    totals_of,
 )
 from actors.times import SECOND_MS
 from actors.values import AuditRecord

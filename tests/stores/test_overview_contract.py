@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import Booking, BookingStatus, BookingView
-from actors.bookings.reports import Days, counted_runs, days_of
-from actors.bookings.store import BookingFilter, BookingTotals, CurrencySpent, MonthRevenue, SponsorshipStore
+from actors.bookings.reports import BookingTotals, CurrencySpent, Days, counted_runs, days_of
+from actors.bookings.store import BookingFilter, MonthRevenue, SponsorshipStore
 from actors.times import DAY_MS, WEEK_MS
 from actors.values import Account
 from storage.connection.pool import Database

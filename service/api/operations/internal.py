@@ -3,20 +3,19 @@
 The token of a checkout or receipt link grants access to it; an unknown token is a 404.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
 
-from actors.bookings.changes import unknown_booking
 from actors.bookings.records import OPEN, Booking, BookingView, Mode
 from actors.bookings.slots import unknown_slot
 from actors.catalog.messages import Kind
 from actors.events.sites import host_of as site_of
 from actors.mail.messages import RenderedMessage
 from actors.shared import notices
-from actors.values import Agent, AuditRecord, Code, Problem, Refused
+from actors.values import Agent, Code, Problem, Refused
 from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
@@ -24,7 +23,7 @@ from service.api.operations.account_data import stop_mails, view_stopping
 from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.admin_sponsorship import list_campaigns_of, read_dossier
-from service.api.operations.bookings import booking_of
+from service.api.operations.bookings import booking_of, read_steps
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.figures import read_figures
 from service.api.operations.node_status import read_load, read_readiness
@@ -42,7 +41,6 @@ from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, 
 from service.schemas.internal import (
     BookingCount,
     BookingDossier,
-    BookingStep,
     BookingSteps,
     CatalogPlace,
     CatalogSize,
@@ -76,9 +74,6 @@ FORWARDED = frozenset({"forwarded", "x-real-ip", "via"})
 
 OUTBOX_MAILS = 50
 """Maximum mails on the outbox page."""
-
-MAX_STEPS = 50
-"""The newest records of a booking, and of its campaign, that are read."""
 
 MAX_READ = 1_000
 """The newest bookings of an account that the sums of an overview are over."""
@@ -235,26 +230,6 @@ def _purchase(services: Services, view: BookingView, *, changed: bool = False) -
 async def read_slot(services: Services, call: Call, slot_id: str) -> Answer | Refused:
     found = [slot for slot in await services.sponsorship.slots() if slot.id == slot_id]
     return Answer.of(SlotAnswer(slot=admin_slot_of(found[0]))) if found else unknown_slot()
-
-
-@with_id(unknown_booking)
-async def read_steps(services: Services, call: Call, booking_id: str) -> Answer | Refused:
-    view = await services.sponsorship.booking(call.caller.owner, booking_id)
-    if view is None:
-        return unknown_booking()
-    booking = view.booking
-    records = [
-        *await services.sponsorship.audit(None, MAX_STEPS, booking.id),
-        *await services.sponsorship.audit(None, MAX_STEPS, booking.campaign_id),
-    ]
-    return Answer.of(BookingSteps(items=steps_of(records, booking.created_ms)))
-
-
-def steps_of(records: Sequence[AuditRecord], since_ms: int) -> list[BookingStep]:
-    """The steps from a moment on, oldest first. Whoever made them is left out: it may be an administrator."""
-    since = [each for each in records if each.created_ms >= since_ms]
-    since.sort(key=lambda each: (each.created_ms, each.id))
-    return [BookingStep(action=each.action, at=each.created_ms) for each in since]
 
 
 async def read_overview(services: Services, call: Call) -> Answer | Refused:
