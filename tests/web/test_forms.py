@@ -172,7 +172,7 @@ CASES = (
         "/dashboard/keys/{id}",
         "edit-key",
         {"key_name": "", "days": "keep"},
-        {"key_name": "Write a name, or choose when the key ends."},
+        {"key_name": "Write a name, or choose when the key expires."},
     ),
     Case("/dashboard/keys/{id}", "rotate-key", {"grace": "12"}, {"grace": "Choose how long the old key works."}),
     Case("/sign-in", "send", {"email": "nobody"}, {"email": EMAIL}),
