@@ -49,22 +49,22 @@ _NAMES = re.compile(
 
 _TOOLS = (
     r"accessibe adbeat ahrefs alertra algolia anthropic apica apiflash apify appdynamics applitools appscan appsignal "
-    r"arachni assetnote audit automation backstopjs benchmark better.?stack binaryedge bitsight blazemeter brightedge "
-    r"browserbase browserless browserling browserstack builtwith burp.?suite burpcollab calibreapp cardyb casperjs "
-    r"catchpoint censys changedetect changetower chatgpt.agent chromatic chromedriver cloudflare- cloudwatch compuware "
-    r"confiant contentking cookieyes crawlee criminalip criticalcss cronitor crossbrowser cutycapt cypress datadog "
-    r"datatrue debugbear dejaclick diagnostics docraptor doubleverify dynatrace elb-health ensighten fasterize fetcher "
+    r"arachni assetnote backstopjs better.?stack binaryedge bitsight blazemeter brightedge browserbase browserless "
+    r"browserling browserstack builtwith burp.?suite burpcollab calibreapp cardyb casperjs catchpoint censys "
+    r"changedetect changetower chatgpt.agent chromatic chromedriver cloudflare[-do] cloudwatch compuware confiant "
+    r"contentking cookieyes crawlee criminalip criticalcss cronitor crossbrowser cutycapt cypress datadog datatrue "
+    r"debugbear dejaclick diagnostics docraptor doubleverify dynatrace elb-health ensighten fasterize fetcher "
     r"fluxguard freshping functionize gatling geckodriver geoedge ghost.?inspector gomezagent google.?page googlehc "
     r"gotenberg grader grafana grapeshot gtmetrix hadrian happydom heartbeat hexomet hexowatch host-?tracker "
     r"hostedscan htmlunit httrack hubspot hyperbrowser hyperping icinga insightappsec inspector instatus invicti "
     r"iplabel iubenda jetoctopus jinareader jmeter jsdom kube-probe lambdatest leakix lighthouse link.?check loadforge "
-    r"loadrunner lscache lumar mabl meta-external miniflux mixnode monitis monitor monsido montastic morningscore "
-    r"mshots nagios neoload netcraft netlify netsparker neustar new.?relic nightmare nightwatch nitropack nmap novaact "
-    r"nuclei observatory oh.?dear onyphe optimole osano owasp pa11y page2images pagepeeker pagespeed peer39 pentest "
-    r"percy phishtank pinger postman prerender probely prtg ptst rapid7 raygun rendertron requestmetrics sauce.?labs "
+    r"loadrunner lscache mabl meta-external miniflux mixnode monitis monitor monsido montastic morningscore mshots "
+    r"nagios neoload netcraft netlify netsparker neustar new.?relic nightmare nightwatch nitropack nmap novaact nuclei "
+    r"observatory oh.?dear onyphe optimole osano owasp pa11y page2images pagepeeker pagespeed peer39 pentest percy "
+    r"phishtank postman prerender probely prtg ptst rapid7 raygun rendertron requestmetrics ruxitsynthetic sauce.?labs "
     r"scorecard scraperapi scrapingant scrapingbee screenshot se.?ranking searchmetrics sematext semrush seobility "
-    r"serpstat shodan shrinktheweb siege/ similarweb sistrix siteaudit siteimprove siteliner slimerjs smartbear "
-    r"snapito solarwinds speedcurve swiftype synthetic tag.inspector tavily tenable testcafe testim theoldreader "
+    r"serpstat shodan shrinktheweb siege/ similarweb sistrix site.?monitor siteaudit siteimprove siteliner slimerjs "
+    r"smartbear snapito solarwinds speedcurve swiftype synthetic tag.?inspector tavily tenable testcafe theoldreader "
     r"thum\.io transcoder tricentis trustarc upguard uptime url2png urlbox urlscan usercentrics userway validator "
     r"vercel visual.?ping vulnerab wachete wapiti wappalyzer weasyprint webdriver webkit2png webpagetest webshot "
     r"websnap webthumb whatcms whatruns whiteops wkhtmlto woorank wp.?rocket xovi yandex.?metri yellowlab yottaa "
@@ -117,7 +117,7 @@ def _listed() -> dict[str, str]:
     apps = _APPS.split("|")
     listed: dict[str, list[str]] = {"": []}
     for pattern in _TOOLS.split():
-        listed.setdefault(_grams(pattern)[0], []).append(f"^(?:Mozilla/.*)?{pattern}")
+        listed.setdefault(_grams(pattern)[0], []).append(f"^(?:Mozilla/.*(?<![a-z]))?{pattern}")
     for entry in json.loads(files("crawleruseragents").joinpath("crawler-user-agents.json").read_bytes()):
         pattern = _BROAD.get(entry["pattern"], entry["pattern"]) or ""
         if not pattern:

@@ -26,6 +26,8 @@ PEOPLE = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Code/1.104.0 Chrome/138.0 Electron/37.3 Safari/537.36",
     "Mozilla/5.0 (Windows NT 6.1) AppleWebKit/537.36 coccocbrowser/47.0 Chrome/41.0.2272.119coccoc Safari/537.36",
     "Mozilla/5.0 (Windows NT 6.1; rv:1.9.2.3) Gecko/20100401 Firefox/3.6.3 (.NET CLR 3.5.30729)",
+    f"{LINUX} ||| ReqID: 472 | Type: xmlhttprequest | Initiator: https://blog.example.com",
+    f"{IPHONE} Mobile/15E148 iAuditor/24.1 OpenMap/3.1 Programmable/2 Listenable/1",
     "Opera/9.80 (J2ME/MIDP; Opera Mini/7.1/191.315; U; id) Presto/2.12.423 Version/12.16",
 )
 MODELS = (
