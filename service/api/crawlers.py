@@ -90,6 +90,9 @@ _DEVICE = re.compile(
 )
 """Where a browser names its phone. No model makes its owner a crawler."""
 
+_APP = re.compile(r" cfnetwork/|\b(?:android|iphone_os)/[\d.]+ device/|\bbuild \d+/android")
+"""The signs of an app on a person's device, which may share its name with a program."""
+
 
 def is_crawler(agent: str) -> bool:
     """Whether a program says by its user agent that it loads pages without a visitor."""
@@ -103,6 +106,8 @@ def _is_crawler(agent: str) -> bool:
     lower = agent.lower()
     if _NAMES.search(lower) or (browser and _NOTES.search(lower)):
         return True
+    if not browser and _APP.search(lower):
+        return False
     listed = _listed()
     found = listed.keys() & {lower[at : at + _GRAM] for at in range(len(lower) - _GRAM + 1)}
     return len(found) > _GRAMS or any(_compiled(listed[gram]).search(agent) for gram in (*found, ""))

@@ -28,6 +28,9 @@ PEOPLE = (
     "Mozilla/5.0 (Windows NT 6.1; rv:1.9.2.3) Gecko/20100401 Firefox/3.6.3 (.NET CLR 3.5.30729)",
     f"{LINUX} ||| ReqID: 472 | Type: xmlhttprequest | Initiator: https://blog.example.com",
     f"{IPHONE} Mobile/15E148 iAuditor/24.1 OpenMap/3.1 Programmable/2 Listenable/1",
+    "WhatsApp/2.18.79 Android/5.1 Device/Meizu-MX5",
+    "WhatsApp/2.6.4 iPhone_OS/4.3.3 Device/iPhone_4",
+    "Speedy/138 CFNetwork/596.2.3 Darwin/12.2.0 (x86_64) (Macmini5%2C3)",
     "Opera/9.80 (J2ME/MIDP; Opera Mini/7.1/191.315; U; id) Presto/2.12.423 Version/12.16",
 )
 MODELS = (
