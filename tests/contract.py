@@ -355,7 +355,7 @@ CONTRACT = {
         "GET /api/v1/sponsors/delivery", account("sponsor:read"), query="from to format campaignId slotId"
     ),
     "getRateCard": Row("GET /api/v1/sponsors/rate-card", OPTIONAL),
-    "listInvoices": Row("GET /api/v1/sponsors/invoices", account("sponsor:read"), query="cursor limit"),
+    "listInvoices": Row("GET /api/v1/sponsors/invoices", account("sponsor:read"), query="cursor limit format"),
     "getInvoices": Row("GET /api/v1/sponsors/bookings/{id}/invoice", account("sponsor:read")),
     "listScopedKeys": Row("GET /api/v1/sponsors/keys", account("keys:manage")),
     "createScopedKey": Row(

@@ -41,8 +41,8 @@ class Before(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class BookingFilter:
     """Which bookings to list; None means any. `week_ms` is the start of a week that a booking covers. `sponsor` is the id of
-    a sponsor or of its account. `text` is the id of a booking or of a payment, or a part of a sponsor's name. `trouble` is
-    whether a person has to look at its payment, and `requested` whether its sponsor has asked for a refund."""
+    a sponsor or of its account. `text` is the id of a booking or of a payment, or a part of the name of a sponsor or a slot.
+    `trouble` is whether a person has to look at its payment, and `requested` whether its sponsor has asked for a refund."""
 
     status: BookingStatus | None = None
     week_ms: int | None = None
@@ -228,14 +228,25 @@ class SponsorshipStore(Protocol):
 
     async def sponsor(self, tenant_id: str) -> Sponsor | None: ...
     async def billing_details(self, tenant_id: str) -> BillingDetails | None: ...
-    async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]: ...
+    async def shared_reports(self, tenant_id: str) -> Sequence[SharedReport]: ...
+    async def sponsors(self, before: Before | None, limit: int, text: str | None = None) -> Sequence[Sponsor]:
+        """Sponsors; with a search, those with this id or account id, or with the text in their name or website."""
+        ...
+
     async def campaigns(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[CampaignView]: ...
     async def campaign(self, tenant_id: str | None, campaign_id: str) -> CampaignView | None: ...
 
     async def everybodys_campaigns(
-        self, status: CampaignStatus | None, place: Before | None, limit: int, *, oldest: bool = False
+        self,
+        status: CampaignStatus | None,
+        place: Before | None,
+        limit: int,
+        text: str | None = None,
+        *,
+        oldest: bool = False,
     ) -> Sequence[CampaignView]:
-        """Campaigns in a state, or in any. `oldest` lists them oldest first, strictly after `place`."""
+        """Campaigns in a state, or in any. `oldest` lists them oldest first, strictly after `place`. A search finds those
+        with this id, or with the text in their name, their target or the name of their sponsor."""
         ...
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]: ...
@@ -276,10 +287,6 @@ class SponsorshipStore(Protocol):
         """The counts of bookings on these days, in their order for each booking."""
         ...
 
-    async def shared_reports(self, tenant_id: str) -> Sequence[SharedReport]:
-        """The reports that an account shares, newest first."""
-        ...
-
     async def shared_report(self, token_hash: bytes) -> SharedReport | None:
         """The report behind a link, if it is shared, and by an account that exists and is not suspended."""
         ...
@@ -302,8 +309,11 @@ class SponsorshipStore(Protocol):
         """The audit records, newest first: of one target, of one account that acted, of both, or all."""
         ...
 
-    async def revision(self) -> int:
-        """The revision of the newest change that the public can see."""
+    async def revision(self) -> int: ...
+
+    async def ads_beside(self, slot_id: str, from_ms: int, until_ms: int, now_ms: int) -> Mapping[int, int]:
+        """By week from `from_ms` to before `until_ms`: how many other slots on the side of a slot are paid for, or held.
+        Weeks without any are left out. Empty for an unknown slot."""
         ...
 
     async def overview(self, from_week_ms: int) -> Overview:
@@ -350,8 +360,10 @@ class SponsorshipStore(Protocol):
         """The same as lines of a file, with their status at `now_ms`."""
         ...
 
-    async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:
-        """The campaigns that wait for review, most urgent first, strictly after a place."""
+    async def review_queue(
+        self, now_ms: int, after: Urgency | None, limit: int, text: str | None = None
+    ) -> Sequence[Waiting]:
+        """The campaigns that wait for review, most urgent first, strictly after a place; a search is that of campaigns."""
         ...
 
     async def revenue(self, from_ms: int, until_ms: int) -> Sequence[MonthRevenue]:

@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, create_model
 
 from service.schemas.bookings import Booking
-from service.schemas.fields import Query, Strict
+from service.schemas.campaigns import Campaign
+from service.schemas.fields import NEWEST_MS, Query, Strict
+from service.schemas.invoices import Invoice
 from service.schemas.reports import Delivered, ReportQuery
 
 
@@ -242,6 +244,7 @@ class Purchase(BaseModel):
     status: str
     sponsor: str | None
     campaign: str
+    slotId: str
     slot: str
     package: str | None
     weeks: int
@@ -260,6 +263,31 @@ class Purchase(BaseModel):
     paymentIssue: str | None
     changed: bool = False
     """Whether this call paid for the booking or cancelled it."""
+
+
+class ShareQuery(Query):
+    """The weeks of a booking, or several that one may begin with."""
+
+    weekStart: int = Field(ge=0, le=NEWEST_MS)
+    weeks: int = Field(ge=1, le=104)
+
+
+class WeekShare(BaseModel):
+    """The ads on the side of a slot in a week, its own included, and the share of page views on which each stands."""
+
+    weekStart: int
+    ads: int
+    share: float
+
+
+class ShareOfVoice(BaseModel):
+    """The share of an ad in each week, from what is booked now. `slots` are sold on its side, and `floor` is its share once
+    all of them are booked."""
+
+    side: Literal["left", "right"]
+    slots: int
+    floor: float
+    weeks: list[WeekShare]
 
 
 class Spent(BaseModel):
@@ -306,3 +334,19 @@ class BookingSteps(BaseModel):
     """The steps of a booking and its campaign since it was made, oldest first; the newest ones if there are very many."""
 
     items: list[BookingStep]
+
+
+class BookingDossier(BaseModel):
+    """Everything of a booking that administrators look at: its ad, its payment, its documents, oldest first, and its counts
+    by day, each with its start, impressions and clicks. `paidCents` is in `paidCurrency`."""
+
+    booking: Booking
+    campaign: Campaign
+    accountId: str
+    paymentId: str | None
+    paidAt: int | None
+    paidCents: int | None
+    paidCurrency: str
+    refundDueAt: int | None
+    invoices: list[Invoice]
+    days: list[tuple[int, int, int]]

@@ -49,6 +49,7 @@ LOOKS = (
     Look("bots", "/bots"),
     Look("bot", "/bots/{slug}", "/bots/BOT"),
     Look("advertise", "/advertise"),
+    Look("advertise-sample", "/advertise/sample-report", who=("visitor",)),
     Look("changelog", "/changelog", who=("visitor",)),
     Look("status", "/status", who=("visitor",)),
     Look("claim", "/claim", "/claim#clm_0123456789"),
@@ -101,6 +102,8 @@ LOOKS = (
     Look("admin-reviews", "/admin/reviews"),
     Look("admin-submissions", "/admin/submissions"),
     Look("admin-bookings", "/admin/bookings"),
+    Look("admin-booking", "/admin/bookings/{id}", "/admin/bookings/PAID"),
+    Look("admin-booking-asked", "/admin/bookings/{id}", "/admin/bookings/ASKED"),
     Look("admin-bookings-refused", "/admin/bookings", "/admin/bookings?week=0001-01-01&status=live", status=400),
     Look("admin-usecases", "/admin/usecases"),
     Look("admin-bots", "/admin/bots"),
@@ -122,6 +125,10 @@ LOOKS = (
     Look("reference-found", "/docs", "/docs?q=refund", ("visitor",)),
     Look("reference-group", "/docs", "/docs/bookings", ("visitor",), alike=".contents details:not([open])"),
     Look("reference-operation", "/docs", "/docs/createBooking", ("visitor",), alike=".contents details:not([open])"),
+    Look(
+        *("reference-run", "/docs", "/docs/listBookings?run=1&limit=1", ("account",)),
+        alike=".contents details:not([open])",
+    ),
     Look("not-found", "/nothing", who=("visitor",), status=404),
     Look("forbidden", "/admin", who=("account",), status=403),
 )

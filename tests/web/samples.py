@@ -43,7 +43,7 @@ async def _receipt(world: World) -> str:
 
 async def _bookings_paid(world: World) -> str:
     await _receipt(world)
-    return "/admin/bookings"
+    return f"/admin/bookings/{await _sold(world)}"
 
 
 async def _account(world: World) -> str:
@@ -160,7 +160,8 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/dashboard/keys/{id}": _key,
     "/sponsor/bookings/{id}/invoice": _invoice,
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
-    "/admin/bookings": _bookings_paid,
+    "/admin/bookings": with_something("/admin/bookings"),
+    "/admin/bookings/{id}": _bookings_paid,
     "/admin/accounts/{id}": _account,
     "/admin/usecases/{slug}": at("/admin/usecases/case-04"),
     "/admin/bots/{slug}": at("/admin/bots/bot-00"),

@@ -7,13 +7,13 @@ from typing import Any
 import brotli
 import pytest
 
-from actors.bookings.records import CampaignStatus
+from actors.bookings.records import CampaignStatus, Side
 from actors.bookings.sharing import MOST_SHARED
 from actors.clock import DAY_MS, day_of
 from actors.shared.credentials import digest
 from actors.values import Filtered
 from service.web.pages.parts.notices import NOTICES
-from service.web.pages.public.advertise import by_side
+from service.web.pages.public.advertise import free_first, packages
 from service.web.pages.sponsor.reports import LISTED
 from tests.api.sponsors import CAMPAIGN, THIS_WEEK, add_slot
 from tests.api.world import NOON_MS, World, open_world
@@ -86,7 +86,7 @@ async def test_the_form_of_a_booking_has_the_price_of_each_week_and_the_ads_that
         "$205.71 for 2 weeks, the first with 5 days left",
         "$240 for 2 weeks",
         BRAND["headline"],
-        "Hold for 30 minutes",
+        "Book, pay within 30 minutes",
     ):
         assert words in person.text
     await person.open("/sponsor/campaigns/new")
@@ -97,6 +97,41 @@ async def test_the_form_of_a_booking_has_the_price_of_each_week_and_the_ads_that
     assert f"{CAMPAIGN['name']} (draft)" in person.text
     ads = person.form_with("reserve").options["campaignId"]
     assert (len(ads), ads[1]) == (2, newer), "the one in review is first, though it is older"
+
+
+async def test_the_share_of_page_views_that_is_said_before_paying_when_paying_and_in_the_report_is_the_one_of_pages(
+    world: World,
+) -> None:
+    others = [booking(f"b{number}", f"left-{number}", start=1, paid_ms=NOON_MS) for number in range(4)]
+    slots = [slot(f"left-{number}") for number in range(4)]
+    world.sponsorship_store.keep(*slots, *others, add_slot(world), slot("right-1", side=Side.RIGHT))
+    await world.settled()
+    said = "on about 60 % of page views"
+    person = Browser(world, world.session(EMAIL))
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={week(1)}")
+    assert f"23 November : one of 5 ads on the left, {said}, as of now." in person.text
+    assert (
+        "23 to 29 Nov for $120, on 60 % of page views 30 Nov to 6 Dec for $120, on 100 % of page views" in person.text
+    )
+    await person.press("start", **BRAND)
+    assert f"One of 5 ads on the left, {said}." in person.text
+    await person.press("checkout")
+    assert f"One of 5 ads on the left, {said}" in person.text
+    await person.press("pay")
+    own = max(world.memory.bookings)
+    campaign = world.memory.campaigns[world.memory.bookings[own].campaign_id]
+    world.memory.campaigns[campaign.id] = replace(campaign, status=CampaignStatus.APPROVED)
+    await world.pass_seconds(7 * DAY_MS // 1_000)
+    world.sponsorship_store.keep()
+    await world.settled()
+    reader, shown = visitor(world), 0
+    for _ in range(10):
+        await reader.open("/usecases")
+        shown += f'data-placement-booking="{own}"' in reader.html
+    assert shown == 6
+    person.token = world.session(EMAIL)
+    await person.open(f"/sponsor/bookings/{own}/report")
+    assert f"One of 5 ads on the left, {said}" in person.text
 
 
 async def test_an_ad_is_saved_and_sent_at_once_and_stays_saved_if_it_cannot_be_sent(world: World) -> None:
@@ -155,15 +190,16 @@ async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_f
     await person.open("/advertise")
     for words in (
         "$250",
-        "Soon ($250 a week, coming soon)",
-        "$1,000 for 4 weeks",
+        "Soon On the left $250 Coming soon",
+        "No count yet: known once five bookings have ended",
+        "Share of voice 100 % Up to 3 at a time on a side; more take turns",
+        "18 Nov to 13 Dec $928.57 for the days left",
         "18 to 22 Nov $178.57 for the days left",
-        "18 Nov to 13 Dec",
         "for 30 minutes",
     ):
         assert words in person.text
     assert "Too new to say" not in person.text
-    assert "What past sponsors reached" not in person.text
+    assert "Packages" not in person.text
     rows = [booking(f"b{number}", "left-1", start=-9 - number, paid_ms=1) for number in range(5)]
     world.sponsorship_store.keep(*rows)
     for row in rows:
@@ -172,20 +208,66 @@ async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_f
     world.sponsorship_store.keep(slot("left-1", name="Left, first"))
     await world.settled()
     await person.open("/advertise")
-    for words in ("What past sponsors reached", "5,000", "1,000 1.00 % clicked", "Too new to say"):
+    for words in ("1,000 of an ad, on average of 5 bookings that ended", "1,000 1.00 % clicked", "Too new to say"):
         assert words in person.text
 
 
-def test_prices_are_listed_by_side_and_what_is_free_soonest_comes_first() -> None:
-    def free(slot_id: str, side: str, week_start: int) -> dict[str, Any]:
-        return {"id": slot_id, "side": side, "nextWeeks": [{"weekStart": week_start}]}
+def offered(slot_id: str, start: int | None = 0, *, cents: int = 9_900, **fields: Any) -> dict[str, Any]:
+    weeks = [] if start is None else [{"weekStart": start}]
+    return {"id": slot_id, "side": "left", "weekPriceCents": cents, "comingSoon": False, "nextWeeks": weeks} | fields
 
-    listed = by_side([free("a", "right", 3), free("b", "right", 1), free("c", "left", 2), free("d", "left", 2)])
-    assert [(side, [slot["id"] for slot in slots]) for side, slots in listed] == [
-        ("Left of the page", ["c", "d"]),
-        ("Right of the page", ["b", "a"]),
+
+def test_slots_are_listed_free_ones_first_then_those_that_are_taken_and_those_to_come() -> None:
+    slots = [offered("soon", comingSoon=True), offered("taken", None), offered("later", 3), offered("b"), offered("a")]
+    assert [slot["id"] for slot in free_first(slots)] == ["b", "a", "later", "taken", "soon"]
+    assert free_first([]) == []
+
+
+def test_one_package_is_recommended_by_what_past_bookings_reached_for_its_price_or_as_the_cheapest() -> None:
+    def made(*slots: dict[str, Any]) -> list[tuple[str, str, int, bool]]:
+        return [(each.title, each.slot["id"], each.number, bool(each.why)) for each in packages(slots, {}, 3)]
+
+    plain, dear = offered("plain"), offered("dear", cents=12_000)
+    video = offered("video", cents=20_000, packageKind="youtube")
+    both = offered("both", cents=8_000, packageKind="bundle")
+    assert made(plain, dear) == made() == [], "there is nothing to compare"
+    assert made(dear, plain, video, both) == [
+        ("An ad", "plain", 2, False),
+        ("An ad and a video", "both", 1, True),
+        ("A video", "video", 1, False),
     ]
-    assert by_side([]) == []
+    reached = {"bookings": 5, "weeks": 5, "clicks": 1}
+    dear = dear | {"reach": {**reached, "impressions": 9_000}}
+    video = video | {"reach": {**reached, "impressions": 10_000}}
+    assert made(dear, plain, video, both)[0] == ("An ad", "dear", 2, True)
+    assert made(plain, video, offered("gone", None, packageKind="bundle"))[-1] == ("A video", "video", 1, True)
+
+
+async def test_the_sample_report_is_the_page_of_real_ones_with_figures_that_are_said_to_be_samples(
+    world: World,
+) -> None:
+    person = visitor(world)
+    await person.open("/advertise")
+    assert "/advertise/sample-report" in person.page.links
+    await person.open("/advertise/sample-report")
+    for words in (
+        "These are sample figures",
+        "One of 4 ads on the left, on about 75 % of page views",
+        "Reported, but not",
+    ):
+        assert words in person.text
+    assert "Download CSV" not in person.text
+    assert [link for link in person.page.links if link.startswith(("/sponsor/", "/api/"))] == []
+
+
+@pytest.mark.parametrize("audience", ["", "Operators of <b>bots</b>.\n\nThey buy tools, too."])
+async def test_the_page_has_the_audience_that_its_operator_describes(audience: str) -> None:
+    async with open_world(ADVERTISE__AUDIENCE=audience) as world:
+        person = visitor(world)
+        await person.open("/advertise")
+        assert ("Who reads it" in person.text) == bool(audience)
+        assert all(part in person.text for part in audience.split("\n\n"))
+        assert person.html.count('<p dir="auto">') == 2 * bool(audience)
 
 
 async def test_without_slots_the_page_offers_no_button(world: World) -> None:

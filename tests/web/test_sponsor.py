@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 
 from actors.bookings.payments import Checkout, PaymentsRefused, RefundAttempt
-from actors.bookings.records import BillingDetails, Booking, CampaignStatus
+from actors.bookings.records import BillingDetails, Booking, CampaignStatus, PackageKind, Side
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.times import WEEK_MS
@@ -223,16 +223,54 @@ async def test_what_is_anothers_is_not_found_and_stays_as_it_is(world: World, wh
     assert repr((world.memory.campaigns, world.memory.bookings)) == before
 
 
-async def test_a_form_for_a_slot_that_is_retired_in_the_meantime_leads_to_the_calendar(world: World) -> None:
+async def test_a_form_for_a_slot_that_is_retired_in_the_meantime_keeps_what_was_typed_and_leads_to_the_calendar(
+    world: World,
+) -> None:
     await stock(world)
     person = browser(world)
     await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    form = person.form_with("start")
     await Visitor(world, world.session("admin@example.com", admin=True)).send("/admin/slots/left-top", do="retire")
-    await person.press("start", **BRAND)
-    assert person.status == 404
-    assert f"{GONE} Nothing was booked." in person.text
-    assert "/sponsor/inventory" in person.page.links
+    for _ in range(2):
+        await person.press("start", **BRAND)
+        assert (person.status, person.form_with("start").fields["headline"]) == (400, BRAND["headline"])
+        assert f"{GONE} Nothing was booked now. Choose another one in the calendar." in person.text
+        assert "/sponsor/inventory" in person.page.links
+    for name, bad in (("side", "up"), ("durationWeeks", "9" * 15), ("weekPriceCents", "much"), ("name", "")):
+        await person.send(form, "start", **{f"seen-{name}": bad})
+        assert (person.status, f"{GONE} Nothing was booked." in person.text) == (404, True)
     assert not world.memory.bookings
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"name": "Left <b>"}, "it is now called Left <b>."),
+        ({"side": Side.RIGHT}, "it is now on the right of the page."),
+        ({"week_price_cents": 13_000}, "a week now costs $130."),
+        ({"weeks": 2}, "it is now sold by 2 weeks."),
+        ({"package_kind": PackageKind.BUNDLE, "name": "Both"}, "it is now called Both, it now has a video."),
+        ({"description": "Anew"}, "its description is now: Anew."),
+    ],
+)
+async def test_a_slot_that_changes_while_it_is_booked_is_told_at_its_week_and_nothing_is_lost(
+    world: World, change: dict[str, Any], words: str
+) -> None:
+    await stock(world)
+    person = browser(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    changed = replace(world.memory.slots["left-top"], **change)
+    world.sponsorship_store.keep(changed)
+    await world.settled()
+    await person.press("start", **BRAND)
+    assert person.status == 400
+    assert f"The slot has changed: {words} Nothing was booked now. Send the form again to book it." in person.text
+    form = person.form_with("start")
+    assert {name: form.fields[name] for name in BRAND} == BRAND
+    assert not world.memory.bookings
+    await person.send(form, "start")
+    [made] = world.memory.bookings.values()
+    assert (made.slot_name, made.weeks) == (changed.name, changed.weeks)
 
 
 async def test_signs_are_counted_as_the_api_counts_them_and_not_cut_by_the_page(world: World) -> None:
@@ -480,12 +518,12 @@ async def test_an_edit_of_an_approved_ad_shows_what_readers_see_until_it_is_appr
     await person.open(page)
     await person.press("save", headline="A newer headline")
     assert NOTICES["edit_saved"] in person.text
-    assert "What readers see now" in person.text
+    assert "What visitors see now" in person.text
     assert world.memory.campaigns[row.campaign_id].content.headline != "A newer headline"
     await person.open(page)
     await person.press("withdraw")
     assert NOTICES["edit_withdrawn"] in person.text
-    assert "What readers see now" not in person.text
+    assert "What visitors see now" not in person.text
     assert world.memory.campaigns[row.campaign_id].pending is None
 
 

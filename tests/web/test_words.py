@@ -157,6 +157,7 @@ def test_amounts_are_short_in_lists_and_whole_on_payments() -> None:
 
 def test_counts_have_commas_and_their_noun() -> None:
     assert words.number(15_507) == "15,507"
+    assert [words.up_to_99(count) for count in (1, 99, 100, 21_100)] == ["1", "99", "99+", "99+"]
     assert [words.counted(count, "day") for count in (0, 1, 2, 1_500)] == ["0 days", "1 day", "2 days", "1,500 days"]
     assert words.counted(2, "entry", "entries") == "2 entries"
     assert words.counted(1, "entry", "entries") == "1 entry"

@@ -23,10 +23,12 @@ from service.api.operation import Call, Handler, Operation
 from service.api.operations.account_data import stop_mails, view_stopping
 from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
+from service.api.operations.admin_sponsorship import list_campaigns_of, read_dossier
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.figures import read_figures
 from service.api.operations.node_status import read_readiness
+from service.api.operations.placements import list_page_ads, read_share
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
 from service.api.operations.shared_reports import SHARED_ROWS
@@ -35,9 +37,11 @@ from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.account import AccountKeys
+from service.schemas.campaigns import CampaignPage
 from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, UseCaseBody, UseCasePage
 from service.schemas.internal import (
     BookingCount,
+    BookingDossier,
     BookingStep,
     BookingSteps,
     CatalogPlace,
@@ -51,14 +55,16 @@ from service.schemas.internal import (
     Purchase,
     ReadinessDay,
     RetiredEntries,
+    ShareOfVoice,
+    ShareQuery,
     SightingQuery,
     SiteSighting,
     Spent,
     SponsorOverview,
     StoppedMails,
 )
-from service.schemas.inventory import SlotAnswer, admin_slot_of
-from service.schemas.lists import CatalogQuery
+from service.schemas.inventory import PageAds, SlotAnswer, admin_slot_of
+from service.schemas.lists import CatalogQuery, SponsorshipQuery
 from service.schemas.rows import filled
 from service.schemas.sessions import SessionBegun
 from service.tokens.links import EndingLink, Page
@@ -332,31 +338,22 @@ def _row(
     )
 
 
+_of_admin = partial(_row, access=Access.REQUIRED, admin=True)
 INTERNAL = (
     _row("readReadiness", "readiness", read_readiness, ReadinessDay),
+    _row("listPageAds", "page-ads", list_page_ads, PageAds),
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
     _row("findSighting", "sighting", find_sighting, SiteSighting, query=SightingQuery),
     _row("placeInCatalog", "catalog/{kind}", place_in_catalog, CatalogPlace, query=CatalogQuery),
-    _row(
+    _of_admin(
         "previewUseCase",
         "usecases/{slug}",
         partial(preview, kind=Kind.USECASES),
         UseCaseAnswer,
         "POST",
-        Access.REQUIRED,
-        admin=True,
         body=UseCaseBody,
     ),
-    _row(
-        "previewBot",
-        "bots/{slug}",
-        partial(preview, kind=Kind.BOTS),
-        BotAnswer,
-        "POST",
-        Access.REQUIRED,
-        admin=True,
-        body=BotBody,
-    ),
+    _of_admin("previewBot", "bots/{slug}", partial(preview, kind=Kind.BOTS), BotAnswer, "POST", body=BotBody),
     _row("listRetired", "retired", list_retired, RetiredEntries, access=Access.REQUIRED, admin=True),
     _row("listRelatedUseCases", "usecases/{slug}/related", partial(list_related, Kind.USECASES), UseCasePage),
     _row("listRelatedBots", "bots/{slug}/related", partial(list_related, Kind.BOTS), BotPage),
@@ -377,8 +374,11 @@ INTERNAL = (
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
+    _row("readShare", "slots/{id}/share", read_share, ShareOfVoice, query=ShareQuery),
+    _row("readDossier", "dossiers/{id}", read_dossier, BookingDossier, access=Access.REQUIRED, admin=True),
     *(_row(*row, **rest) for row, rest in SHARED_ROWS),
     _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
+    _of_admin("listCampaignsOf", "accounts/{id}/campaigns", list_campaigns_of, CampaignPage, query=SponsorshipQuery),
     _row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys, access=Access.REQUIRED, admin=True),
     _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),

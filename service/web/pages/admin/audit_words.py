@@ -39,7 +39,7 @@ DONE: Mapping[str, str] = {
     "booking.refund_requested": "Asked for a refund",
     "booking.refunded": "Refunded the booking",
     "booking.refunded_in_part": "Refunded a part of the booking",
-    "booking.reserved": "Reserved the weeks",
+    "booking.reserved": "Booked the weeks",
     "booking.video_described": "Described the video",
     "campaign.approved": "Approved the ad",
     "campaign.created": "Created the ad",

@@ -203,6 +203,11 @@ def number(count: int) -> str:
     return f"{count:,}"
 
 
+def up_to_99(count: int) -> str:
+    """`7`, or `99+`: a number in a bar, which has little room."""
+    return str(count) if count < 100 else "99+"
+
+
 def counted(count: int, one: str, several: str = "") -> str:
     """`1 day`, `15,507 clicks`; `several` is needed where it is not `one` and an s."""
     return f"{count:,} {one if count == 1 else several or f'{one}s'}"
@@ -211,6 +216,11 @@ def counted(count: int, one: str, several: str = "") -> str:
 def rate(ratio: float | None, without: str = "No rate yet") -> str:
     """A ratio as a percentage: `2.07 %`. `without` says when there will be one, such as `Known once it was shown`."""
     return without if ratio is None else f"{ratio * PERCENT:.2f} %"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with three digits, so that it is right to half a percent: `60 %`, `42.9 %`, `7.5 %`."""
+    return f"{share * PERCENT:.3g} %"
 
 
 def change(count: int, before: int) -> str:

@@ -10,11 +10,12 @@ from actors.shared import dates
 from service.api.messages import NO_STORE
 from service.web.pages.admin.administration import DAYS
 from service.web.pages.parts.booking_words import run_of
+from service.web.pages.parts.charts import delivery_chart
 from service.web.pages.parts.filters import filtered
 from service.web.pages.parts.forms import Field, Form
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.parts.paging import number_of, numbered, page_at
-from service.web.pages.sponsor.booking import delivery_chart, figures_of
+from service.web.pages.sponsor.booking import figures_of, voice_of
 
 PATH = "/sponsor/reports"
 SPANS = (7, 30, 90, 365)
@@ -192,6 +193,7 @@ async def booking_report(request: PageRequest) -> Template:
         "booking": shown,
         "receipt": receipt,
         "sponsor": me["profile"]["name"] if me["profile"] else None,
+        "voice": await voice_of(request, shown) if receipt else None,
         "run": run_of(shown, request.now_ms),
         "now_ms": request.now_ms,
     }
