@@ -193,6 +193,16 @@ async def test_a_report_of_one_ad_or_slot_has_its_bookings_alone_also_as_a_file(
         assert report["impressions"] == (200 if second in ids else 0)
         lines = (await person.get(f"{REPORT}?format=csv&{query}")).body.decode().splitlines()[1:]
         assert [line.partition(",")[0] for line in lines] == [row["bookingId"] for row in report["items"]], query
+    [cost] = (await reported(person, "slotId=left-two"))["costs"]
+    paid = world.memory.bookings[second].paid_cents or 0
+    assert cost == {
+        "currency": "usd",
+        "costCents": paid * 3 // 7,
+        "impressions": 200,
+        "clicks": 5,
+        "clickCents": round(paid * 3 // 7 / 5),
+        "thousandCents": 5 * (paid * 3 // 7),
+    }
     assert (await person.get(f"{REPORT}?campaignId=a/b")).words == "400 invalid_request"
 
 

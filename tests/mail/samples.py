@@ -63,8 +63,8 @@ FACTS: Mapping[str, dict[str, str]] = {
     | {"filtered": "2468", "duplicate": "1200", "crawler": "1001", "prefetch": "207", "capped": "60", "inactive": "0"},
     "weekly_report": {
         "week_start_ms": str(BASE_MS - BASE_MS % DAY_MS - 7 * DAY_MS),
-        "first": "2026-11-16",
-        "last": "2026-11-22",
+        "first": "2026-11-13",
+        "last": "2026-11-19",
         "impressions": "15507",
         "clicks": "321",
     },

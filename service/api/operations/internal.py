@@ -314,6 +314,7 @@ def _row(
     )
 
 
+_of_admin = partial(_row, access=Access.REQUIRED, admin=True)
 INTERNAL = (
     _row("readReadiness", "readiness", read_readiness, ReadinessDay),
     _row("readLoad", "load", read_load, LoadHour, access=Access.REQUIRED, admin=True),
@@ -321,26 +322,15 @@ INTERNAL = (
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
     _row("findSighting", "sighting", find_sighting, SiteSighting, query=SightingQuery),
     _row("placeInCatalog", "catalog/{kind}", place_in_catalog, CatalogPlace, query=CatalogQuery),
-    _row(
+    _of_admin(
         "previewUseCase",
         "usecases/{slug}",
         partial(preview, kind=Kind.USECASES),
         UseCaseAnswer,
         "POST",
-        Access.REQUIRED,
-        admin=True,
         body=UseCaseBody,
     ),
-    _row(
-        "previewBot",
-        "bots/{slug}",
-        partial(preview, kind=Kind.BOTS),
-        BotAnswer,
-        "POST",
-        Access.REQUIRED,
-        admin=True,
-        body=BotBody,
-    ),
+    _of_admin("previewBot", "bots/{slug}", partial(preview, kind=Kind.BOTS), BotAnswer, "POST", body=BotBody),
     _row("listRetired", "retired", list_retired, RetiredEntries, access=Access.REQUIRED, admin=True),
     _row("listRelatedUseCases", "usecases/{slug}/related", partial(list_related, Kind.USECASES), UseCasePage),
     _row("listRelatedBots", "bots/{slug}/related", partial(list_related, Kind.BOTS), BotPage),
@@ -365,15 +355,7 @@ INTERNAL = (
     _row("readDossier", "dossiers/{id}", read_dossier, BookingDossier, access=Access.REQUIRED, admin=True),
     *(_row(*row, **rest) for row, rest in SHARED_ROWS),
     _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
-    _row(
-        "listCampaignsOf",
-        "accounts/{id}/campaigns",
-        list_campaigns_of,
-        CampaignPage,
-        access=Access.REQUIRED,
-        admin=True,
-        query=SponsorshipQuery,
-    ),
+    _of_admin("listCampaignsOf", "accounts/{id}/campaigns", list_campaigns_of, CampaignPage, query=SponsorshipQuery),
     _row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys, access=Access.REQUIRED, admin=True),
     _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),

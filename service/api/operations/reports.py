@@ -10,9 +10,12 @@ from actors.bookings.records import DayDelivered
 from actors.bookings.reports import (
     ALL,
     BookingDelivered,
+    DayCounted,
     Days,
     Only,
     Run,
+    costs_of,
+    counted_runs,
     day_text,
     days_of,
 )
@@ -30,6 +33,7 @@ from service.schemas.reports import (
     MAX_ROWS,
     USUAL_DAYS,
     CampaignDelivered,
+    DeliveryCost,
     DeliveryQuery,
     DeliveryReport,
     FilteredEvents,
@@ -38,6 +42,7 @@ from service.schemas.reports import (
     SiteCounts,
     SlotDelivered,
     rate,
+    rounded,
 )
 
 OF_DAY = ("date", "impressions", "clicks", "ctr")
@@ -110,7 +115,8 @@ def days_asked(call: Call, now_ms: int) -> Days | Refused:
 async def _report(services: Services, tenant_id: str, days: Days, only: Only) -> Answer | Refused:
     """The report as JSON, or a refusal if it is too long for one response."""
     now_ms = services.clock.now_ms()
-    if await runs_of(services, tenant_id, days, only) is None:
+    runs = await runs_of(services, tenant_id, days, only)
+    if runs is None:
         return too_long()
     found: list[BookingDelivered] = []
     rows: list[ReportRow] = []
@@ -130,9 +136,26 @@ async def _report(services: Services, tenant_id: str, days: Days, only: Only) ->
         items=rows,
         campaigns=_sums(rows, booked, lambda each: (each.booking.campaign_id, each.campaign_name), _campaign),
         slots=_sums(rows, booked, lambda each: (each.booking.slot_id, each.booking.slot_name), _slot),
+        costs=list(_costs(runs, found, days, day_of(now_ms))),
         **_added(rows),
     )
     return Answer.of(report)
+
+
+def _costs(runs: Sequence[Run], found: Iterable[BookingDelivered], days: Days, today: int) -> Iterator[DeliveryCost]:
+    counted = [
+        DayCounted(each.booking.id, day.day, day.impressions, day.clicks) for each in found for day in each.counted
+    ]
+    listed, _ = counted_runs(runs, counted, days, today)
+    for cost in costs_of(runs, listed, days, today):
+        yield DeliveryCost(
+            currency=cost.currency,
+            costCents=cost.cents,
+            impressions=cost.impressions,
+            clicks=cost.clicks,
+            clickCents=rounded(cost.cents, cost.clicks),
+            thousandCents=rounded(1_000 * cost.cents, cost.impressions),
+        )
 
 
 async def runs_of(services: Services, tenant_id: str, days: Days, only: Only = ALL) -> Sequence[Run] | None:

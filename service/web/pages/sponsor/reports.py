@@ -170,13 +170,13 @@ async def shared_report(request: PageRequest) -> Template:
     """A shared report, as whoever has its link sees it. It has no form and no link to anything of the account."""
     read = (await request.ask("viewShared", path=request.path_values)).or_raise()
     shown, now_ms = read["figures"], request.now_ms
-    names = [shown[of].get(each) for of, each in zip(CHOICES.values(), read["only"], strict=True) if each]
+    chosen_ids = dict(zip(CHOICES, read["only"], strict=True))
     values = {
         "sponsor": read["sponsor"],
         "costs": read["costs"],
         "report": shown,
         "run": dates.days(_ms(shown["first"]), _ms(shown["last"]) + DAY_MS, now_ms),
-        "only": names,
+        "only": _chosen_names(chosen_ids, shown),
         "before": before_words(shown, now_ms),
         "chart": delivery_chart(shown["days"], now_ms) if shown["impressions"] else None,
         "tables": [Table(name, each["items"], each["total"], None) for name, each in shown["tables"].items()],
@@ -202,12 +202,14 @@ async def booking_report(request: PageRequest) -> Template:
 
 def _shared(link: Json, shown: Json | None, now_ms: int) -> dict[str, Any]:
     """A link in words: its days, and the ad and slot that it is about."""
-    names = []
-    for of, what in (("campaignId", "campaigns"), ("slotId", "slots")):
-        if link[of]:
-            names.append((shown or {}).get(what, {}).get(link[of]) or f"one {CHOICE_WORDS[of]}")
     run = dates.days(_ms(link["first"]), _ms(link["last"]) + DAY_MS, now_ms)
-    return {**link, "run": run, "names": names}
+    return {**link, "run": run, "names": _chosen_names(link, shown)}
+
+
+def _chosen_names(ids: Mapping[str, str | None], shown: Json | None) -> list[str]:
+    """The ad and the slot that a report is about, by their names in the figures, if these have them."""
+    known = {name: (shown or {}).get(of, {}) for name, of in CHOICES.items()}
+    return [known[name].get(ids[name]) or f"one {CHOICE_WORDS[name]}" for name in CHOICES if ids[name]]
 
 
 PAGES = (
