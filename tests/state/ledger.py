@@ -98,6 +98,7 @@ CHANGEABLE = (
     "lost_from",
     "terms_version",
     "terms_accepted_ms",
+    "video_material",
 )
 
 

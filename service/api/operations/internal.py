@@ -23,7 +23,7 @@ from service.api.operation import Call, Handler, Operation
 from service.api.operations.account_data import stop_mails, view_stopping
 from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
-from service.api.operations.bookings import booking_of
+from service.api.operations.bookings import booking_of, send_material
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.node_status import read_readiness
 from service.api.operations.placements import list_page_ads, read_share
@@ -35,6 +35,7 @@ from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.account import AccountKeys
+from service.schemas.bookings import BookingAnswer, VideoMaterial
 from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, UseCaseBody, UseCasePage
 from service.schemas.internal import (
     BookingCount,
@@ -378,6 +379,7 @@ INTERNAL = (
     _row("cancelCheckout", "checkout/{token}", cancel_checkout, Purchase, "DELETE"),
     _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
+    _row("sendMaterial", "material/{id}", send_material, BookingAnswer, "PUT", Access.REQUIRED, body=VideoMaterial),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
     _row("readShare", "slots/{id}/share", read_share, ShareOfVoice, query=ShareQuery),
