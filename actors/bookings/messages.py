@@ -19,6 +19,7 @@ from actors.bookings.records import (
     Sponsor,
     YoutubeStatus,
 )
+from actors.bookings.reports import SharedReport
 from actors.bookings.transitions import CampaignMove
 from actors.values import Agent, Refused
 
@@ -45,6 +46,23 @@ class SaveBillingDetails:
     """Save the details that an account's next invoices name."""
 
     details: BillingDetails
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ShareReport:
+    """Share a report by a link."""
+
+    report: SharedReport
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class EndSharedReport:
+    """End a link to a report."""
+
+    tenant_id: str
+    report_id: str
     origin: Origin
 
 
@@ -301,6 +319,8 @@ class DescribeVideo:
 Message = (
     SaveProfile
     | SaveBillingDetails
+    | ShareReport
+    | EndSharedReport
     | CreateCampaign
     | EditCampaign
     | MoveCampaign
@@ -326,5 +346,5 @@ Message = (
 )
 
 
-Answer = Sponsor | BillingDetails | CampaignView | BookingView | Slot | bool | Refused
+Answer = Sponsor | BillingDetails | SharedReport | CampaignView | BookingView | Slot | bool | Refused
 """The row as it is now. Of `SendDigest`: whether a digest was written."""

@@ -158,7 +158,7 @@ async def authenticate(
         if resolved.key.successor_id is not None:
             return Refused(
                 Code.KEY_EXPIRED,
-                "This API key was rotated and has ended. Use the key that replaced it.",
+                "This API key was rotated and has expired. Use the key that replaced it.",
                 hint=DASHBOARD,
             )
         if resolved.email is not None:

@@ -16,13 +16,13 @@ _SPAN = re.compile(r"([0-9]{1,9})([smhd]?)", re.ASCII)
 
 
 def end_ms(text: str) -> int | None:
-    """The type of a key's end: the beginning of a day in UTC, or None for never."""
+    """The type of a key's expiry: the beginning of a day in UTC, or None for never."""
     if text == NEVER:
         return None
     try:
         return (date.fromisoformat(text) - EPOCH).days * DAY_MS
     except ValueError:
-        raise Misused(f"the end must be {NEVER} or a date, such as 2026-12-28, not {text!r}") from None
+        raise Misused(f"the expiry must be {NEVER} or a date, such as 2026-12-28, not {text!r}") from None
 
 
 def seconds(text: str) -> int:
@@ -36,10 +36,10 @@ def seconds(text: str) -> int:
 KEY = facts("Id: id; Name: name; Prefix: keyPrefix; Scopes: scopes; Expires: expiresAt moment | never")
 ROTATED = facts(
     """Id: id; Name: name; Scopes: scopes; Key: apiKey; Expires: expiresAt moment | never;
-    The old key ends: previousEndsAt moment"""
+    The old key expires: previousEndsAt moment"""
 )
 ALL_KEYS = table(
-    """ID*: id; NAME: name; PREFIX*: keyPrefix; CAN DO: scopes | everything; EXPIRES*: expiresAt moment | never;
+    """ID*: id; NAME: name; PREFIX*: keyPrefix; SCOPES: scopes | everything; EXPIRES*: expiresAt moment | never;
     LAST USED*: lastUsedAt moment | never""",
     "No keys.",
 )
@@ -47,9 +47,9 @@ USAGE = table("ID*: id; NAME: name; DAY*: day day; REQUESTS>: used", "No request
 
 
 def _show_usage(session: Session, reply: Reply) -> list[str]:
-    """The requests of each key by day, then those of keys that have ended."""
+    """The requests of each key by day, then those of keys that no longer exist."""
     of_keys = [{**key, **of_day} for key in entries_of(reply, "items") for of_day in key.get("days", [])]
-    ended = [{**of_day, "id": "ended keys"} for of_day in entries_of(reply, "other")]
+    ended = [{**of_day, "id": "other keys"} for of_day in entries_of(reply, "other")]
     return USAGE.lines(session, of_keys + ended)
 
 
@@ -59,7 +59,7 @@ KEYS = (
     command("list", "GET account/keys", "List the keys of the account.", ALL_KEYS),
     command("rename", "PATCH sponsors/keys/{id}", "Rename a scoped key.", KEY, argument("NAME", "the new name"),
             missing=SCOPED),
-    command("expire", "PATCH sponsors/keys/{id}", "Set when a scoped key ends, or that it never does.", KEY,
+    command("expire", "PATCH sponsors/keys/{id}", "Set when a scoped key expires, or that it never does.", KEY,
             argument("WHEN", f"a date (00:00 UTC), such as 2026-12-28, or {NEVER}", "expiresAt", type=end_ms),
             missing=SCOPED),
     command("rotate", "POST sponsors/keys/{id}/rotate", "Replace a scoped key; the new one is shown only once.",

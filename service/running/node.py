@@ -135,6 +135,7 @@ async def open_app(
     config: Config, data_dir: Path, opened: Opened, url: str, certificate_expires: float | None = None
 ) -> AsyncIterator[tuple[Assembly, App]]:
     """Run a node, and make the ASGI application over it. For `url` see `open_node`."""
+    gc.set_threshold(20_000, 50, 100)  # before a large catalog is loaded, which would be collected again and again
     async with open_node(config, data_dir, opened, url) as node:
         _favour_the_loop()
         node.metrics.observe_machine(None if config.database.url else data_dir, certificate_expires)
@@ -192,5 +193,4 @@ def _favour_the_loop() -> None:
     Other threads keep the interpreter from it for a millisecond at most."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 50, 100)
     sys.setswitchinterval(0.001)

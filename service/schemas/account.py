@@ -55,13 +55,13 @@ class UsageByKey(BaseModel):
 
     items: list[KeyUsage] = Field(description="The live keys of the account, newest first")
     other: list[UsageDay] = Field(
-        description="Requests of keys that have ended, and of the time before requests were counted by key"
+        description="Requests of keys that no longer exist, and of the time before requests were counted by key"
     )
     used: Count = Field(description="Requests of the account in the period")
 
 
 class AccountKeyRequest(Strict):
-    """Optional name, end and administration of a new full key."""
+    """Optional name, expiry and administration of a new full key."""
 
     name: Annotated[str, Field(min_length=1, max_length=64), NAME] = absent("Name to tell the key by; one line")
     expiresAt: ExpiresAt = absent()
@@ -89,7 +89,7 @@ class AccountKey(BaseModel):
     admin: bool = Field(description="Whether the key carries administration, while the account is an administrator's")
     createdAt: Milliseconds
     expiresAt: Milliseconds | None = optional("Epoch milliseconds; absent if the key does not expire")
-    grantedBy: str | None = optional("The id of the key that granted this one and takes it along when it ends")
+    grantedBy: str | None = optional("The id of the key that granted this one, and with which it is revoked")
     replacedBy: str | None = optional("The id of the key that replaced this one in a rotation")
     lastUsedAt: Milliseconds | None = optional("Epoch milliseconds; up to a minute late, absent if no use is known")
 

@@ -51,9 +51,9 @@ Email = Annotated[
 MAX_MILLISECONDS = 253_402_300_799_999
 """The end of the year 9999."""
 ExpiresAt = Annotated[
-    int, Field(ge=0, le=MAX_MILLISECONDS, description="When the key ends, in the future; epoch milliseconds")
+    int, Field(ge=0, le=MAX_MILLISECONDS, description="When the key expires, in the future; epoch milliseconds")
 ]
-"""When a key ends. The operation checks that it lies ahead."""
+"""When a key expires. The operation checks that it lies ahead."""
 MAX_GRACE_SECONDS = 7 * 24 * 3_600
 ClaimToken = Annotated[str, Field(min_length=8, max_length=200)]
 
@@ -124,10 +124,10 @@ class ScopedKeyRequest(Strict):
 
 
 class KeyEdit(Edit):
-    """Changes to a key. Absent fields stay; null takes away the end."""
+    """Changes to a key. Absent fields stay; with an `expiresAt` of null the key never expires."""
 
     name: Annotated[str, Field(min_length=1, max_length=64), NAME] = absent("Name to tell the key by; one line")
-    expiresAt: ExpiresAt | None = absent("When the key ends, in the future; epoch milliseconds. Null: it does not end")
+    expiresAt: ExpiresAt | None = absent("When the key expires, in the future; epoch milliseconds. Null: never")
 
 
 class KeyRotation(Strict):
@@ -136,7 +136,9 @@ class KeyRotation(Strict):
     graceSeconds: Annotated[
         int,
         Field(
-            ge=0, le=MAX_GRACE_SECONDS, description="Seconds in which both keys work; with 0 the old key ends at once"
+            ge=0,
+            le=MAX_GRACE_SECONDS,
+            description="Seconds in which both keys work; with 0 the old key expires at once",
         ),
     ]
 
@@ -151,7 +153,7 @@ class KeyRotated(BaseModel):
     name: str | None = optional("Name chosen for the key")
     expiresAt: Milliseconds | None = optional("Epoch milliseconds; absent if the key does not expire")
     previousId: str = Field(description="The id of the old key")
-    previousEndsAt: Milliseconds = Field(description="When the old key ends or ended; epoch milliseconds")
+    previousEndsAt: Milliseconds = Field(description="When the old key expires or expired; epoch milliseconds")
 
 
 class ScopedKeyIssued(BaseModel):
@@ -171,7 +173,7 @@ class ScopedKey(BaseModel):
     createdAt: Milliseconds
     name: str | None = optional("Name chosen for the key")
     expiresAt: Milliseconds | None = optional("Epoch milliseconds; absent if the key does not expire")
-    grantedBy: str | None = optional("The id of the key that granted this one and takes it along when it ends")
+    grantedBy: str | None = optional("The id of the key that granted this one, and with which it is revoked")
     replacedBy: str | None = optional("The id of the key that replaced this one in a rotation")
 
 

@@ -64,6 +64,9 @@ class DeliveryQuery(Query):
     format: FileFormat = "json"
 
 
+IdIn = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9_-]*$")]
+"""The id that a filter names. Empty is absent."""
+
 ReportQuery: type[BaseModel] = create_model(
     "ReportQuery",
     __base__=Query,
@@ -71,6 +74,8 @@ ReportQuery: type[BaseModel] = create_model(
         "from": (DayIn, day_field("First day (UTC): a date or epoch milliseconds; 29 days before `to` by default")),
         "to": (DayIn, day_field("Last day (UTC), included; today by default")),
         "format": (FileFormat, "json"),
+        "campaignId": (IdIn, Field("", description="Bookings of this campaign alone")),
+        "slotId": (IdIn, Field("", description="Bookings of this slot alone")),
     },  # type: ignore[call-overload]
 )
 """Query of the deliveries of an account."""

@@ -233,6 +233,11 @@ select count(*) from gone
 {delete from billing_details by tenant_id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
     limit $4::int for update}
 
+-- name: erase_shared_reports
+-- End the links to reports of a tenant.
+{delete from shared_reports by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+    limit $4::int for update}
+
 -- name: remains
 -- Whether a tenant still has open bookings, and whether it has bookings at all.
 select count(*) filter (where status in ('reserved', 'checkout')) as holds, count(*) as bookings

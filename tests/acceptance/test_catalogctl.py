@@ -69,7 +69,7 @@ def test_the_examples_do_what_is_said_of_them(service: Service, tmp_path: Path) 
         "Status       cancelled",
         "Reports   off",
         "cs_scoped_",
-        "The old key ends",
+        "The old key expires",
     ):
         assert words in done.stdout, (words, done.stdout)
     notes = [line for line in done.stderr.splitlines() if not line.startswith(("There are more: ", "The key is shown"))]

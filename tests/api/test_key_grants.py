@@ -121,7 +121,7 @@ async def test_the_owner_is_told_of_each_new_key_and_can_end_it_without_signing_
     assert made["keyPrefix"] in page.body.decode()
     assert (await world.client.get(BOTS, made["apiKey"])).words == "200", "opening a link ends nothing"
     for _ in range(2):
-        assert "The key has ended" in (await pressed(world, path)).body.decode()
+        assert "The key is revoked" in (await pressed(world, path)).body.decode()
     assert (await world.client.get(BOTS, made["apiKey"])).words == "401 invalid_api_key"
     assert [(each.actor_type, each.actor_email) for each in world.memory.audits][-1] == ("system", ANN)
 

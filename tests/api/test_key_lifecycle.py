@@ -132,7 +132,7 @@ async def test_both_keys_work_until_the_grace_is_over(world: World, full: str) -
     words = [(await world.client.get(BOTS, key)).words for key in (made["apiKey"], rotated["apiKey"])]
     assert words == ["403 key_expired", "200"]
     ended = (await world.client.get(BOTS, made["apiKey"])).json["message"]
-    assert ended == "This API key was rotated and has ended. Use the key that replaced it."
+    assert ended == "This API key was rotated and has expired. Use the key that replaced it."
     assert [item["id"] for item in (await world.client.get(SCOPED, full)).json["items"]] == [rotated["id"]]
 
 
@@ -195,7 +195,7 @@ async def test_the_owner_is_mailed_a_week_before_a_key_ends_once_on_two_nodes(wo
             await KeyEndNotifier(world.services.keys, world.services.mail.wake)._round()
             assert sum(each.template == "key_ends" for each in world.memory.messages.values()) == mails
     await world.settled()
-    [mail] = [each for each in world.postbox.mails if each.subject == "An API key of your account ends soon"]
+    [mail] = [each for each in world.postbox.mails if each.subject == "An API key of your account expires soon"]
     assert f"{made['apiKey'][:14]}..." in mail.text
     assert "List-Unsubscribe" not in str(mail), "it is about the access of programs, so it always comes"
 

@@ -81,7 +81,7 @@ def books(sponsor: Person, slot: str) -> None:
 def pays(sponsor: Person) -> str:
     """Reserve, go to checkout and pay there, whatever the week costs; returns the path of the booking."""
     price = sponsor.page.locator(".price").filter(visible=True).inner_text().partition(" ")[0]
-    sponsor.presses("Hold for 30 minutes")
+    sponsor.presses("Book, pay within 30 minutes")
     sponsor.told("The week is held for you.")
     expect(sponsor.page.get_by_role("timer")).to_have_text(re.compile(r"^(30|29) minutes$"))
     path = sponsor.page.url.removeprefix(sponsor.node.url).partition("?")[0]

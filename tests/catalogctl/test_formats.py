@@ -104,7 +104,7 @@ STORY = (
     ("keys usage", "items.id", "", "2026-11-18        "),
     ("keys rename {key} Nightly", "id", "", "Name     Nightly\n"),
     ("keys expire {key} never", "id", "", "Expires  never\n"),
-    ("keys rotate {key} --grace 0", "apiKey", "", "The old key ends  2026-11-18 12:00 UTC\n"),
+    ("keys rotate {key} --grace 0", "apiKey", "", "The old key expires  2026-11-18 12:00 UTC\n"),
     ("sponsor revoke-key {key}", "", "", " is revoked.\n"),
     ("keys revoke {key}", "", "", " is revoked.\n"),
     (f"webhooks create {HOOK} --events booking.paid", "secret", "", "Secret   whsec_"),

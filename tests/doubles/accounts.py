@@ -133,6 +133,7 @@ class MemoryAccounts(MemoryStore):
             self._blank_bookings,
             self._blank_invoices,
             self._erase_billing_details,
+            self._erase_shared_reports,
         )
         if any(step(deletion, limit) >= limit for step in steps):
             return True
@@ -276,6 +277,12 @@ class MemoryAccounts(MemoryStore):
 
     def _erase_billing_details(self, deletion: Deletion, limit: int) -> int:
         return int(self._memory.billing_details.pop(deletion.tenant_id, None) is not None)
+
+    def _erase_shared_reports(self, deletion: Deletion, limit: int) -> int:
+        ended = self._memory.shared_of(deletion.tenant_id)[:limit]
+        for report in ended:
+            del self._memory.shared_reports[report.id]
+        return len(ended)
 
     # Reads of administrators.
 

@@ -53,6 +53,10 @@ MORE: Mapping[str, int] = {
     "page /admin/sponsors": COUNTED,
     "listAccounts": COUNTED,
     "listAllBookings query": SEARCHED,
+    "listAllCampaigns query": SEARCHED,
+    "listAllSubmissions query": SEARCHED,
+    "listReviews query": SEARCHED,
+    "listSponsors query": SEARCHED,
     "listSites": COUNTED,
     "page /admin/sites": COUNTED,
 }

@@ -556,7 +556,8 @@ def test_a_batch_names_its_rows_sorted() -> None:
         ledger.expire("b0"),
         ledger.video("ba"),
     ]
-    rows = rows_to_lock(messages, NOON)
+    rules = BookingRules()
+    rows = rows_to_lock(messages, rules, NOON)
     assert rows == LockSet(
         tenant_ids=("ten_ann", "ten_bob", "ten_mia", "ten_zoe"),
         campaign_ids=("cmp_d", "cmp_e", "cmp_new", "cmp_ten_ann", "cmp_ten_bob"),
@@ -568,9 +569,9 @@ def test_a_batch_names_its_rows_sorted() -> None:
         payment_ids=("pay_1", "pay_2", "pay_3"),
         campaigns_of=("ten_ann", "ten_mia"),
         from_week_ms=MONDAY + 4 * WEEK_MS,
-        recent_ms=NOON,
+        recent_ms=rules.counted_from_ms(NOON),
     )
-    assert rows_to_lock([], NOON) == LockSet()
+    assert rows_to_lock([], rules, NOON) == LockSet()
 
 
 def test_a_holder_that_was_not_read_is_a_mistake_of_the_store() -> None:

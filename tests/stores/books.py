@@ -209,7 +209,7 @@ class Books:
         """Decide on messages by the real rules."""
         decision = await self.stores.ledger.transact(
             batch_id or self.next_batch_id(),
-            rows(rows_to_lock(messages, rules.counted_from_ms(now_ms))),
+            rows(rows_to_lock(messages, rules, now_ms)),
             lambda snapshot: decide(snapshot, messages, now_ms, rules),
         )
         return decision.answers

@@ -19,7 +19,8 @@ _JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _NOTES = re.compile(r"\{#.*?#\}", re.DOTALL)
 _EXPRESSION = "\0"
 _WORD = re.compile(r"[A-Z]?[a-z\d]+|[A-Z\d]+")
-_CAMPAIGN = re.compile(r"campaigns?", re.IGNORECASE)
+_OTHER_NAMES = re.compile(r"campaigns?|\breaders?\b|\btenants?\b", re.IGNORECASE)
+"""Pages say ad, visitor and account."""
 
 
 def classes_of_sheet(css: str) -> set[str]:
@@ -79,5 +80,5 @@ def faults_of_design(html: str, sheet: set[str], *, queue: bool = False) -> list
     if filled > 1 and not queue:
         faults.append(f"it has {filled} filled buttons")
     text = " ".join(" ".join(plain_words(page)).split())
-    faults += [f"it says: {text[max(0, each.start() - 30) : each.end() + 20]}" for each in _CAMPAIGN.finditer(text)]
+    faults += [f"it says: {text[max(0, each.start() - 30) : each.end() + 20]}" for each in _OTHER_NAMES.finditer(text)]
     return faults

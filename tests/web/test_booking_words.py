@@ -111,13 +111,13 @@ def test_the_history_is_newest_first_with_its_moments() -> None:
     def steps(now_ms: int = NOON_MS, paid_ms: int | None = PAID_MS, **changes: Any) -> list[tuple[str, str, bool]]:
         return [(words, str(moment), now) for words, moment, now in history(BOOKING | changes, {}, paid_ms, now_ms)]
 
-    reserved = ("Reserved", "14 November, 00:00", False)
+    reserved = ("Booked", "14 November, 00:00", False)
     paid = ("Paid, USD 70.00", "15 November, 00:00", False)
     assert steps() == [("Running", "16 November, 00:00", True), paid, reserved]
     assert steps(now_ms=week(0) - MINUTE_MS)[0] == ("Paid, USD 70.00", "Today, 00:00", True)
     assert steps(nextStep="edit_campaign")[0] == ("The week began", "16 November, 00:00", True)
     ended = [words for words, _, _ in steps(now_ms=week(1) + DAY_MS, nextStep="read_report")]
-    assert ended == ["The week ended", "The week began", "Paid, USD 70.00", "Reserved"]
+    assert ended == ["The week ended", "The week began", "Paid, USD 70.00", "Booked"]
     assert steps(status="refunded", nextStep="book_again") == [("Refunded", "", True), paid, reserved]
     assert steps(paid_ms=None, status="expired", nextStep="book_again") == [("Not paid in time", "", True), reserved]
     asked = steps(refundRequestedAt=NOON_MS, nextStep="wait_for_decision")
@@ -131,7 +131,7 @@ def test_the_history_has_what_the_audit_knows() -> None:
         known = [{"action": action, "at": at_ms} for action, at_ms in happened]
         return [(said, str(at)) for said, at, _ in history(BOOKING | changes, {}, PAID_MS, now_ms, known)]
 
-    bought = [("Paid, USD 70.00", "15 November, 00:00"), ("Reserved", "14 November, 00:00")]
+    bought = [("Paid, USD 70.00", "15 November, 00:00"), ("Booked", "14 November, 00:00")]
     rejected = steps(("campaign.rejected", NOON_MS - HOUR_MS), nextStep="edit_campaign")
     assert rejected == [("Ad not approved", "Today, 11:00"), ("The week began", "16 November, 00:00"), *bought]
     back: dict[str, Any] = {"status": "refunded", "nextStep": "book_again", "now_ms": week(2)}

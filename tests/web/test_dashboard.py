@@ -51,6 +51,16 @@ def text_of(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
+async def test_the_first_key_ends_when_every_later_one_does(world: World, ann: Visitor) -> None:
+    usual = '<option value="90" selected>In 90 days (recommended)</option>'
+    assert usual in await html_of(ann, PAGE)
+    [key] = of_ann(world)
+    world.memory.keys[key] = replace(world.memory.keys[key], revoked_ms=world.now_ms)
+    first = await html_of(ann, PAGE)
+    assert "Create your first key" in first
+    assert usual in first
+
+
 # Usage.
 
 
@@ -184,9 +194,9 @@ async def test_a_key_that_ends_soon_is_said_first_with_the_way_to_replace_it(wor
         done = await ann.send(page_of(world, key), do="edit-key", key_name=f"In {days}", days=days)
         assert done.status == 303
     html = await html_of(ann)
-    assert 'The key "In 7" ends in 7 days' in text_of(html)
+    assert 'The key "In 7" expires in 7 days' in text_of(html)
     assert f'href="{page_of(world, soon)}#rotate">Replace it now' in html
-    assert 'The key "In 30" ends' not in text_of(html)
+    assert 'The key "In 30" expires' not in text_of(html)
 
 
 async def test_a_full_key_is_shown_once_and_works(world: World, ann: Visitor) -> None:
@@ -286,14 +296,14 @@ async def test_a_key_is_renamed_and_gets_and_loses_an_end(world: World, ann: Vis
     assert NOTICES["key_changed"] in html
     assert "<title>The key is changed. Key Laptop - Catalog</title>" in html
     assert "<h1><bdi>Laptop</bdi>" in html
-    assert "Ends 18 December" in text_of(html)
+    assert "Expires 18 December" in text_of(html)
     assert "Laptop cs_user_" in text_of(await html_of(ann))
     await ann.send(page, do="edit-key", key_name="", days="never")
     row = world.memory.keys[world.id_of(key)]
     assert (row.name, row.expires_ms) == ("Laptop", None)
     refused = await ann.send(page, do="edit-key", key_name=" ", days="keep")
     assert refused.status == 400
-    assert "Write a name, or choose when the key ends." in refused.body.decode()
+    assert "Write a name, or choose when the key expires." in refused.body.decode()
 
 
 @pytest.mark.parametrize(("grace", "works"), [("0", False), ("3600", True), ("604800", True)])
@@ -313,7 +323,7 @@ async def test_a_rotated_key_shows_the_new_one_once_and_both_in_the_list(
     html = await html_of(ann, "/dashboard?notice=key_rotated_already")
     assert KEY.findall(html) == []
     assert new[:14] in html
-    assert ("Replaced, ends in" in text_of(html)) == works
+    assert ("Replaced, expires in" in text_of(html)) == works
     assert 'value="edit-key"' in await html_of(ann, page_of(world, new))
     if works:
         of_old = await html_of(ann, page)
@@ -329,7 +339,7 @@ async def test_what_each_key_used_is_shown_and_what_ended_keys_did(world: World,
     html = await html_of(ann, f"{PAGE}?days=7")
     assert '<td class="number" data-label="In 7 days">2</td>' in html
     words = text_of(html)
-    assert "1 of the requests in these 7 days came with keys that have ended" in words
+    assert "1 of the requests in these 7 days came with keys that no longer exist" in words
 
 
 # Revoking.

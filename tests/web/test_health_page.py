@@ -143,4 +143,4 @@ def test_times_are_said_as_bounds() -> None:
 
 
 def test_refusals_of_the_last_hour_are_added_up() -> None:
-    assert tile("Turned away")[2] == "7"
+    assert tile("Refused")[2] == "7"

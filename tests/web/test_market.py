@@ -1,5 +1,6 @@
 """From the front page to a paid week, and the reports that follow it."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -7,7 +8,9 @@ import brotli
 import pytest
 
 from actors.bookings.records import CampaignStatus, Side
+from actors.bookings.sharing import MOST_SHARED
 from actors.clock import DAY_MS, day_of
+from actors.shared.credentials import digest
 from actors.values import Filtered
 from service.web.pages.parts.notices import NOTICES
 from service.web.pages.public.advertise import free_first, packages
@@ -83,7 +86,7 @@ async def test_the_form_of_a_booking_has_the_price_of_each_week_and_the_ads_that
         "$205.71 for 2 weeks, the first with 5 days left",
         "$240 for 2 weeks",
         BRAND["headline"],
-        "Hold for 30 minutes",
+        "Book, pay within 30 minutes",
     ):
         assert words in person.text
     await person.open("/sponsor/campaigns/new")
@@ -308,6 +311,98 @@ async def test_reports_sum_up_the_asked_days_and_lead_to_files(world: World) -> 
     stranger = Browser(world, world.session("other@example.com"))
     await stranger.open("/sponsor/bookings/a/report")
     assert stranger.status == 404
+
+
+async def test_a_report_compares_filters_and_tells_what_it_cost(world: World) -> None:
+    token = world.session(EMAIL)
+    tenant = world.memory.accounts[EMAIL].tenant_id
+    paid: dict[str, Any] = {"tenant_id": tenant, "paid_ms": 1, "paid_cents": 7_000, "created_ms": 0}
+    rows = [
+        booking("a", "left-1", start=0, **paid),
+        booking("b", "left-2", start=0, campaign_id="other-ad", **paid | {"refunded_cents": 3_500}),
+        booking("z", "left-1", start=-1, **paid),
+    ]
+    world.sponsorship_store.keep(slot("left-1"), slot("left-2"), *rows)
+    today = day_of(NOON_MS)
+    for place, counts in {("a", today): (2_000, 10), ("b", today): (1_000, 0), ("z", today - 3): (1_000, 20)}.items():
+        world.memory.delivery_days[place] = counts
+    await world.settled()
+    person = Browser(world, token)
+    week = "/sponsor/reports?from=2026-11-16&to=2026-11-18"
+    for query, words in (
+        (
+            "",
+            (
+                "200 % more than 1,000 before",
+                "50 % fewer than 20 before",
+                "83 % lower than 2.00 % before",
+                "$45",
+                "$4.50",
+                "$15",
+            ),
+        ),
+        ("&slotId=left-1", ("100 % more than 1,000 before", "$30", "$3", "Chosen bookings")),
+        ("&slotId=left-2", ("No figures before: none of these bookings ran", "Not enough clicks", "$15")),
+        ("&campaignId=gone", ("None of your bookings ran on these days", "Without figures on these days")),
+    ):
+        await person.open(f"{week}{query}")
+        for each in (*words, "All slots"):
+            assert each in person.text, (query, each)
+        assert all(query in link for link in person.page.links if "days" in link or "format=csv" in link)
+    assert "Compared with as many days before, 13 to 15 November. The last day is not over yet." not in person.text
+    await person.open(week)
+    assert "Compared with as many days before, 13 to 15 November. The last day is not over yet." in person.text
+    await person.open(f"{week}&slotId=a/b")
+    assert (person.status, "Choose one of these." in person.text) == (400, True)
+
+
+async def test_a_report_is_shared_by_a_link_until_it_is_ended(world: World) -> None:
+    token = world.session(EMAIL)
+    tenant = world.memory.accounts[EMAIL].tenant_id
+    rows = [booking("a", start=0, tenant_id=tenant, paid_ms=1, paid_cents=7_000, created_ms=0)]
+    world.sponsorship_store.keep(slot("left-1"), slot("left-2"), *rows, booking("b", "left-2", start=0, paid_ms=1))
+    world.memory.delivery_days["a", day_of(NOON_MS)] = (2_000, 10)
+    world.memory.delivery_days["b", day_of(NOON_MS)] = (7_777, 10)
+    await world.settled()
+    person, client = Browser(world, token), visitor(world)
+    links = []
+    for costs in (False, True):
+        await person.open("/sponsor/reports?from=2026-11-16&to=2026-11-18&slotId=left-1")
+        form = person.form_with("share")
+        assert {name: form.fields[name] for name in ("from", "to", "slotId")} == {
+            "from": "2026-11-16",
+            "to": "2026-11-18",
+            "slotId": "left-1",
+        }
+        if not costs:
+            del form.fields["costs"]
+        await person.send(form, "share")
+        [link] = re.findall(r"/shared/rpt_[0-9A-Za-z]{43}", person.html.replace("<wbr>", ""))
+        links.append(link)
+        answer = await world.client.get(link)
+        assert (answer.status, answer.header("cache-control")) == (200, "no-store")
+        assert answer.header("referrer-policy") == "no-referrer"
+        await client.open(link)
+        for words in ("2,000", "0.50 %", "16 to 18 November", 'content="noindex"'):
+            assert words in client.html
+        assert ("$3" in client.text) == costs
+        for secret in (EMAIL, tenant, "7,777", "/sponsor/bookings/", "/sponsor/campaigns/"):
+            assert secret not in client.html
+        assert digest(link.rpartition("/")[2]) in {each.token_hash for each in world.memory.shared_reports.values()}
+    assert "rpt_" not in repr(world.memory.shared_reports)
+    await person.open("/sponsor/reports")
+    await person.send([each for each in person.page.forms if "end" in each.buttons][1], "end")
+    assert "The link is ended." in person.text
+    for link, status in zip((*links, links[1][:-1], f"{links[1][:-1]}!"), (404, 200, 404, 404), strict=True):
+        await client.open(link)
+        assert client.status == status
+    assert (await world.client.get(links[0])).body == (await world.client.get(f"{links[1][:-4]}0000")).body
+    [kept] = world.memory.shared_reports
+    for number in range(MOST_SHARED):
+        copy = replace(world.memory.shared_reports[kept], id=f"shr_{number}", token_hash=bytes([number]) * 32)
+        world.memory.shared_reports[copy.id] = copy
+    await person.send(form, "share")
+    assert (person.status, "the maximum. End one of the links." in person.text) == (409, True)
 
 
 async def test_a_report_of_much_lists_the_most_seen_and_leads_to_the_rest(

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 
 from actors.bookings.payments import Checkout, PaymentsRefused, RefundAttempt
-from actors.bookings.records import BillingDetails, Booking, PackageKind, Side
+from actors.bookings.records import BillingDetails, Booking, CampaignStatus, PackageKind, Side
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.times import WEEK_MS
@@ -453,16 +453,42 @@ async def test_a_week_that_cannot_be_booked_is_said_and_others_are_offered(world
 # Who is there, and what next.
 
 
-async def test_lists_have_pages(world: World) -> None:
+async def test_ads_are_drawn_searched_filtered_and_duplicated(world: World) -> None:
     person, _ = await with_campaign(world)
+    [row] = world.memory.campaigns.values()
     for number in range(25):
-        await person.open("/sponsor/campaigns/new")
-        await person.press("create", **CAMPAIGN | {"name": f"Number {number}"})
-    await person.open("/sponsor/campaigns")
-    first = {link for link in person.page.links if "/cmp_" in link}
-    [onward] = [link for link in person.page.links if "cursor=" in link]
-    await person.open(onward)
-    assert len(first | {link for link in person.page.links if "/cmp_" in link}) == 26
+        status = CampaignStatus.DRAFT if number % 2 else CampaignStatus.PENDING
+        content = replace(row.content, headline=f"Headline {number}", target_url=f"https://example.com/{'x' * 700}")
+        copy = replace(row, id=f"cmp_{number}", name=f"Number {number}", content=content, status=status)
+        world.memory.campaigns[copy.id] = copy
+    seen: set[str] = set()
+    path = "/sponsor/campaigns"
+    for words in ("1 to 12 of 26", "13 to 24 of 26", "25 to 26 of 26"):
+        await person.open(path)
+        assert words in person.text
+        assert "x" * 100 not in person.text, "a long address is shown in short"
+        seen |= {link for link in person.page.links if "/cmp_" in link}
+        path = [link for link in person.page.links if "page=" in link][-1]
+    assert len(seen) == 26
+    for query, shown in (
+        ("q=headline+7", {"cmp_7"}),
+        ("q=NUMBER+1&state=draft", {"cmp_1", "cmp_11", "cmp_13", "cmp_15", "cmp_17", "cmp_19"}),
+        ("q=nothing", set()),
+        ("state=approved", set()),
+    ):
+        await person.open(f"/sponsor/campaigns?{query}")
+        assert {link.rpartition("/")[2] for link in person.page.links if "/cmp_" in link} == shown, query
+        assert ("No ad matches" in person.text) == (not shown)
+    await person.open("/sponsor/campaigns?state=live")
+    assert (person.status, "There is no such state." in person.text) == (400, True)
+    await person.open("/sponsor/campaigns/new?from=cmp_7")
+    form = person.form_with("create")
+    assert (form.fields["name"], form.fields["headline"]) == ("Copy of Number 7", "Headline 7")
+    await person.press("create", headline="Another one")
+    assert person.at.startswith("/sponsor/campaigns/cmp_")
+    assert "Another one" in person.html
+    await person.open("/sponsor/campaigns/new?from=cmp_of_another")
+    assert person.status == 404
 
 
 async def test_a_paid_booking_whose_ad_was_rejected_leads_to_an_edit_or_a_refund(world: World) -> None:
@@ -492,12 +518,12 @@ async def test_an_edit_of_an_approved_ad_shows_what_readers_see_until_it_is_appr
     await person.open(page)
     await person.press("save", headline="A newer headline")
     assert NOTICES["edit_saved"] in person.text
-    assert "What readers see now" in person.text
+    assert "What visitors see now" in person.text
     assert world.memory.campaigns[row.campaign_id].content.headline != "A newer headline"
     await person.open(page)
     await person.press("withdraw")
     assert NOTICES["edit_withdrawn"] in person.text
-    assert "What readers see now" not in person.text
+    assert "What visitors see now" not in person.text
     assert world.memory.campaigns[row.campaign_id].pending is None
 
 

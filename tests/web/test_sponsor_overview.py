@@ -74,7 +74,7 @@ async def test_a_new_sponsor_reads_how_to_begin(world: World) -> None:
     assert "held for you for 30 minutes while you pay" in person.text
     assert "Test mode: no money moves." in person.text
     assert '<a class="button main" href="/sponsor/inventory">Book a week</a>' in person.html
-    for absent in ("Waiting for you", "Running now", "Coming up and past", "Times shown"):
+    for absent in ("Waiting for you", "Running now", "Other bookings", "Times shown"):
         assert absent not in person.text.partition("How to begin")[0]
     person, _ = await with_campaign(world)
     await person.open("/sponsor")
@@ -128,7 +128,7 @@ async def stocked(world: World) -> Browser:
 async def test_what_runs_has_a_spark_and_the_rest_is_listed_in_the_order_of_its_weeks(world: World) -> None:
     person = await stocked(world)
     await person.open("/sponsor")
-    running = person.html.partition("Running now")[2].partition("Coming up and past")[0]
+    running = person.html.partition("Running now")[2].partition("Other bookings")[0]
     assert 'href="/sponsor/bookings/running"' in running
     assert '<svg class="spark"' in running
     assert running.count("<rect") == 1 + 4, "the day of the booking with a count, and four days to come"

@@ -49,6 +49,11 @@ def test_no_address_has_a_word_that_blockers_hide() -> None:
     assert [address for address in addresses if blocked(address)] == []
 
 
+def test_a_number_in_a_bar_is_short() -> None:
+    bars = [path.read_text(encoding="utf-8") for path in TEMPLATES if path.name in ("base.html", "components.html")]
+    assert [re.findall(r'class="badge count">{{ (.*?) }}', bar) for bar in bars] == [["waiting|up_to_99"]] * 2
+
+
 # The readers find what they are meant to find.
 
 
@@ -85,6 +90,7 @@ def test_a_longer_word_is_no_such_word(name: str) -> None:
         ("<p>Your Campaigns here</p>", "it says: Your Campaigns here"),
         ('<a aria-label="Edit the campaign">x</a>', "it says: Edit the campaign"),
         ("<code>x</code><p>a campaign</p>", "it says: a campaign"),
+        ("<p>Readers of the feed</p>", "it says: Readers of the feed"),
     ],
 )
 def test_a_fault_of_a_page_is_found(html: str, fault: str) -> None:

@@ -185,7 +185,7 @@ ROWS = (
         path="/api/v1/account/usage/keys",
         summary="List daily usage by key",
         description="Returns the requests of each live key of the account on each of the last days, ending with today, and "
-        "under `other` those of keys that have ended. They add up to the daily usage of the account.",
+        "under `other` those of keys that no longer exist. They add up to the daily usage of the account.",
         handler=usage_by_key,
         result=UsageByKey,
         query=UsageDaysQuery,
@@ -222,10 +222,10 @@ ROWS = (
         repeatable=True,
         method="PATCH",
         path="/api/v1/account/keys/{id}",
-        summary="Edit the name or the end of a key of the account",
-        description="Changes the name or the end of a full or scoped key of the account; `null` takes away the end. A key "
-        "ends no later than the key that granted it, so the end in the response may be earlier, and the keys that it granted "
-        "end no later than it. A key that has ended or was rotated stays as it is.",
+        summary="Edit the name or the expiry of a key of the account",
+        description="Changes the name or the expiry of a full or scoped key of the account; with `null` it never expires. "
+        "A key expires no later than the key that granted it, so `expiresAt` in the response may be earlier, and the keys "
+        "that it granted expire no later than it. A key that has expired or was rotated stays as it is.",
         handler=edit_key,
         result=AccountKey,
         body=KeyEdit,
@@ -237,7 +237,7 @@ ROWS = (
         method="POST",
         path="/api/v1/account/keys/{id}/rotate",
         summary="Rotate a key of the account",
-        description="Creates a key with the same rights, name and end, which is returned only once. The old key works for "
+        description="Creates a key with the same scopes, name and expiry, which is returned only once. The old key works for "
         "`graceSeconds` longer. Keys that it granted belong to the new one. The rights of an administrator take a session "
         "that may grant them. A repeated Idempotency-Key is refused and rotates nothing.",
         handler=partial(rotate, full=True),
@@ -254,7 +254,7 @@ ROWS = (
         path="/api/v1/account/keys/{id}",
         summary="Revoke a key of the account",
         description="Permanently revokes a full or scoped key of the account. It stops working on every node within a "
-        "second. The keys that it granted end with it. Repeating the request has no effect.",
+        "second. The keys that it granted are revoked with it. Repeating the request has no effect.",
         handler=partial(revoke, full=True),
         result=KeyRevoked,
         codes=(Code.NOT_FOUND,),
@@ -264,9 +264,9 @@ ROWS = (
         while_suspended=True,
         method="POST",
         path="/api/v1/account/end-all",
-        summary="End all sessions and keys",
-        description="Ends every key of the account, every device login that has not fetched its key, and every browser "
-        "session, except the one of this request unless `keepCurrent` is false. The body is optional.",
+        summary="End all sessions and revoke all keys",
+        description="Revokes every key of the account, and ends every device login that has not fetched its key and every "
+        "browser session, except the one of this request unless `keepCurrent` is false. The body is optional.",
         handler=end_all,
         result=AllEnded,
         body=EndAllRequest,

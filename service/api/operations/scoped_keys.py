@@ -155,8 +155,8 @@ ROWS = (
         path="/api/v1/sponsors/keys",
         summary="Create a scoped key",
         description="Creates a key with the given scopes. The key is returned only once. A key can grant only its own "
-        "scopes; a session can grant all. Administrator scopes need an administrator. A key ends with the key that granted "
-        "it. A repeated Idempotency-Key is refused and creates no second key.",
+        "scopes; a session can grant all. Administrator scopes need an administrator. A key is revoked with the key that "
+        "granted it, and expires no later. A repeated Idempotency-Key is refused and creates no second key.",
         handler=create_key,
         result=ScopedKeyIssued,
         body=ScopedKeyRequest,
@@ -170,11 +170,11 @@ ROWS = (
         repeatable=True,
         method="PATCH",
         path="/api/v1/sponsors/keys/{id}",
-        summary="Edit the name or the end of a scoped key",
-        description="Changes the name or the end of a scoped key of the account; `null` takes away the end. A key ends no "
-        "later than the key that granted it, so the end in the response may be earlier, and the keys that it granted end no "
-        "later than it. A key can shorten the life of every scoped key, and extend only keys that it granted. A key that "
-        "has ended or was rotated stays as it is.",
+        summary="Edit the name or the expiry of a scoped key",
+        description="Changes the name or the expiry of a scoped key of the account; with `null` it never expires. A key "
+        "expires no later than the key that granted it, so `expiresAt` in the response may be earlier, and the keys that it "
+        "granted expire no later than it. A key can shorten the life of every scoped key, and extend only keys that it "
+        "granted. A key that has expired or was rotated stays as it is.",
         handler=edit_key,
         result=ScopedKey,
         body=KeyEdit,
@@ -186,7 +186,7 @@ ROWS = (
         method="POST",
         path="/api/v1/sponsors/keys/{id}/rotate",
         summary="Rotate a scoped key",
-        description="Creates a key with the same name, scopes, granter and end, which is returned only once. The old key "
+        description="Creates a key with the same name, scopes, granter and expiry, which is returned only once. The old key "
         "works for `graceSeconds` longer. Keys that it granted belong to the new one. A key can rotate itself and keys that "
         "it granted; a session can rotate all. A repeated Idempotency-Key is refused and rotates nothing.",
         handler=rotate,
@@ -203,7 +203,7 @@ ROWS = (
         path="/api/v1/sponsors/keys/{id}",
         summary="Revoke a scoped key",
         description="Permanently revokes a scoped key of the account. It stops working on every node within a second. "
-        "The keys that it granted end with it. Repeating the request has no effect. A key can revoke itself.",
+        "The keys that it granted are revoked with it. Repeating the request has no effect. A key can revoke itself.",
         handler=revoke,
         result=KeyRevoked,
         codes=(Code.NOT_FOUND,),

@@ -70,10 +70,15 @@
 		// The browser blocks storage.
 	}
 
-	// Release 1.0 had all operations on one page.
+	// Release 1.0 had all operations on one page. An error code may be in a closed fold.
 	const redirect = () => {
-		const link = at(location.hash.slice(1))?.closest(".chapters li")?.querySelector("a");
-		if (link) location.replace(link.href);
+		const place = at(location.hash.slice(1));
+		const link = place?.closest(".chapters li")?.querySelector("a");
+		if (link) return location.replace(link.href);
+		const fold = place?.closest("details");
+		if (!fold) return;
+		fold.open = true;
+		place.scrollIntoView();
 	};
 	addEventListener("hashchange", redirect);
 	redirect();

@@ -32,7 +32,7 @@ SCOPES: Mapping[Scope, str] = {
     Scope.LIBRARY_READ: "Read the catalog and the usage",
     Scope.SPONSOR_READ: "See the sponsor profile, ads and bookings",
     Scope.SPONSOR_WRITE: "Change the sponsor profile and ads",
-    Scope.BILLING_WRITE: "Reserve, pay and cancel bookings",
+    Scope.BILLING_WRITE: "Create, pay and cancel bookings",
     Scope.ADMIN_READ: "See everything that administrators see",
     Scope.ADMIN_WRITE: "Do everything that administrators do",
     Scope.KEYS_MANAGE: "Create, change and revoke limited keys",
@@ -48,7 +48,7 @@ LIFETIME_DAYS = (7, 30, 90, 365)
 RECOMMENDED = 90
 NEVER = "never"
 GRACES: Mapping[int, str] = {
-    0: "Ends now",
+    0: "Stops working now",
     3_600: "Works for 1 hour",
     86_400: "Works for 1 day",
     604_800: "Works for 7 days",
@@ -192,7 +192,7 @@ async def edit(request: PageRequest) -> SeeOther | FormError:
     if name := request.form.get("key_name", "").strip():
         body["name"] = name
     if not body:
-        return FormError.at(key_name="Write a name, or choose when the key ends.")
+        return FormError.at(key_name="Write a name, or choose when the key expires.")
     result = await request.ask("editAccountKey", path=request.path_values, body=body)
     return result.see_other(request.path, "key_changed")
 
@@ -216,13 +216,13 @@ KEY_NAME = "Write a name for the key."
 NEW_KEY = Form(
     {
         "name": Field("Name", KEY_NAME),
-        "kind": Field("What may it do?", "Choose what the key can do."),
-        "scopes": Field("It may", "Choose what the key can do."),
-        "days": Field("Ends", of="expiresAt"),
+        "kind": Field("Scopes", "Choose the scopes of the key."),
+        "scopes": Field("Chosen scopes", "Choose at least one scope."),
+        "days": Field("Expires", of="expiresAt"),
     }
 )
 FORMS = {
-    "edit-key": Form({"key_name": Field("Name", KEY_NAME, of="name"), "days": Field("Ends", of="expiresAt")}),
+    "edit-key": Form({"key_name": Field("Name", KEY_NAME, of="name"), "days": Field("Expires", of="expiresAt")}),
     "rotate-key": Form({"grace": Field("The old key", of="graceSeconds")}),
 }
 ACTIONS = {"edit-key": edit, "rotate-key": rotate, "revoke": calling("revokeAccountKey", "key_revoked", "/dashboard")}

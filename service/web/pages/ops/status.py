@@ -17,7 +17,7 @@ PARTS: Mapping[str, str] = {
     "passkeys": "Keeps passkeys",
     "accounts": "Changes and deletes accounts",
     "quota": "Counts the requests of keys",
-    "bookings": "Reserves, sells and refunds weeks",
+    "bookings": "Holds, sells and refunds weeks",
     "catalog_editor": "Changes entries of the catalog",
     "submissions": "Stores and reviews what accounts propose for the catalog",
     "webhook_keeper": "Keeps the webhooks of sponsors",
@@ -170,7 +170,7 @@ def tiles_of(status: Mapping[str, Any]) -> list[Tile]:
             f"{number(events['recorded'])} counted",
             f"{number(events['duplicate'])} were counted before, {number(events['unavailable'])} could not be recorded",
         ),
-        Tile("Turned away", "good", "Good", number(refused), "Requests that were refused in the last hour"),
+        Tile("Refused", "good", "Good", number(refused), "Requests that were refused in the last hour"),
     ]
 
 

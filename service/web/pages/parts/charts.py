@@ -354,3 +354,17 @@ def gauge_of(used: int, limit: int) -> Gauge:
         return Gauge(100.0, "bad", words)
     part = used * 100 / limit
     return Gauge(round(min(max(part, 1.0), 99.0), 1) if used else 0.0, "warm" if part >= WARM else "", words)
+
+
+def delivery_chart(rows: Sequence[tuple[int, int, int]], now_ms: int, until_ms: int | None = None) -> Chart:
+    """Times shown and click rate by day, with the clicks in words. `rows` are at least one day's start, times shown and
+    clicks, in order."""
+    days, shown, clicks = zip(*rows, strict=True)
+    return by_day(
+        days,
+        Counts("Times shown", shown, "time shown", "Not shown"),
+        now_ms=now_ms,
+        until_ms=until_ms,
+        also=[Counts("Clicks", clicks, "click", "No clicks")],
+        rate=Rate("Click rate", [one / other if other else None for one, other in zip(clicks, shown, strict=True)]),
+    )

@@ -41,6 +41,7 @@ NOTICES: Mapping[str, str] = {
     "webhook_enabled": "The webhook is on again. What waited is sent in order.",
     "webhook_resent": "The event is on its way again. Reload this page to see the answer.",
     "webhook_deleted": "The webhook is deleted.",
+    "shared_report_ended": "The link is ended. It shows nothing any more.",
     "key_changed": "The key is changed. That takes effect within a second.",
     "key_rotated_already": "This form has already rotated its key. The new key is shown only once. Rotate it again if "
     "you did not save it.",

@@ -1,12 +1,11 @@
 """One booking of a sponsor, from its hold to its last day: what to do now, its numbers, what is shown, and what was paid."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from actors.times import WEEK_MS
 from service.web.pages.parts.booking_words import HELD, daily, notice_of, run_of, used_cents, weeks_of
-from service.web.pages.parts.chart_words import Counts, Rate
-from service.web.pages.parts.charts import Chart, by_day
+from service.web.pages.parts.charts import delivery_chart
 from service.web.pages.parts.forms import ACCEPTING, Field, Form
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 from service.web.pages.parts.words import money
@@ -78,20 +77,6 @@ async def figures_of(request: PageRequest, shown: Json, receipt: Json | None, de
         "slot_rate": await _slot_rate(request, shown) if delivery["impressions"] else None,
         "chart": delivery_chart(rows, request.now_ms, shown["weekEnd"]) if receipt and rows else None,
     }
-
-
-def delivery_chart(rows: Sequence[tuple[int, int, int]], now_ms: int, until_ms: int | None = None) -> Chart:
-    """Times shown and click rate by day, with the clicks in words. `rows` are at least one day's start, times shown and
-    clicks, in order."""
-    days, shown, clicks = zip(*rows, strict=True)
-    return by_day(
-        days,
-        Counts("Times shown", shown, "time shown", "Not shown"),
-        now_ms=now_ms,
-        until_ms=until_ms,
-        also=[Counts("Clicks", clicks, "click", "No clicks")],
-        rate=Rate("Click rate", [one / other if other else None for one, other in zip(clicks, shown, strict=True)]),
-    )
 
 
 async def _slot_rate(request: PageRequest, shown: Json) -> float | None:

@@ -69,7 +69,7 @@ def history(
     before = [each for each in steps if each["action"] in AD_STEPS and each["at"] < over_ms]
     ad_steps = [(each["at"], AD_STEPS[each["action"]]) for each in before]
     booking_steps = [(each["at"], BOOKING_STEPS[each["action"]]) for each in steps if each["action"] in BOOKING_STEPS]
-    known = [(booking["createdAt"], "Reserved")]
+    known = [(booking["createdAt"], "Booked")]
     if paid_ms is not None:
         known.append((paid_ms, f"Paid, {paid or words.money(booking['amountCents'], booking['currency'])}"))
     known += [*ad_steps[-MAX_AD_STEPS:], *_weeks(booking, paid_ms, now_ms, steps), *booking_steps]
