@@ -30,6 +30,7 @@ from actors.bookings.messages import (
     SaveBillingDetails,
     SaveProfile,
     SendDigest,
+    SendMaterial,
     SettleDispute,
     SettleRefund,
     ShareReport,
@@ -192,6 +193,12 @@ class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
     async def request_refund(self, owner: str, booking_id: str, reason: str, agent: Agent) -> BookingView | Refused:
         """Ask for a refund of a paid booking. An administrator decides on it."""
         return await self._booking(RequestRefund(owner, booking_id, reason, self._origin(agent)))
+
+    async def send_material(
+        self, owner: str, booking_id: str, material: str | None, agent: Agent
+    ) -> BookingView | Refused:
+        """Say what the video of a booking is made from. None takes it back."""
+        return await self._booking(SendMaterial(owner, booking_id, material, self._origin(agent)))
 
     # Intents of the payment processor and the sweeper.
 

@@ -230,6 +230,16 @@ class RequestRefund:
 
 
 @dataclass(frozen=True, slots=True)
+class SendMaterial:
+    """A sponsor says what the video of a booking is made from; None takes it back."""
+
+    tenant_id: str
+    booking_id: str
+    material: str | None
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
 class DeclineRefundRequest:
     """An administrator declines a requested refund. `note` is the reason, for the sponsor."""
 
@@ -332,6 +342,7 @@ Message = (
     | EditSlot
     | RetireSlot
     | DescribeVideo
+    | SendMaterial
 )
 
 

@@ -43,6 +43,7 @@ from actors.bookings.messages import (
     SaveBillingDetails,
     SaveProfile,
     SendDigest,
+    SendMaterial,
     SettleDispute,
     SettleRefund,
     ShareReport,
@@ -144,6 +145,7 @@ def rows_to_lock(messages: Sequence[Message], rules: BookingRules, now_ms: int) 
                 | DeclineRefundRequest(booking_id=booking_id)
                 | ExpireHold(booking_id=booking_id)
                 | DescribeVideo(booking_id=booking_id)
+                | SendMaterial(booking_id=booking_id)
             ):
                 rows["booking_ids"].add(booking_id)
     return LockSet(
@@ -215,3 +217,5 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
             return slots.retire_slot(unit, message)
         case DescribeVideo():
             return reservations.describe_video(unit, message)
+        case SendMaterial():
+            return reservations.send_material(unit, message)

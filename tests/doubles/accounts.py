@@ -264,8 +264,9 @@ class MemoryAccounts(MemoryStore):
 
     def _blank_bookings(self, deletion: Deletion, limit: int) -> int:
         rows = [row for row in self._memory.bookings.values() if row.tenant_id == deletion.tenant_id]
-        said = [row for row in rows if (row.refund_reason, row.refund_note) != (None, None)][:limit]
-        self._memory.bookings.update((row.id, replace(row, refund_reason=None, refund_note=None)) for row in said)
+        blank: dict[str, None] = dict.fromkeys(("refund_reason", "refund_note", "video_material"))
+        said = [row for row in rows if any(getattr(row, name) is not None for name in blank)][:limit]
+        self._memory.bookings.update((row.id, replace(row, **blank)) for row in said)  # type: ignore[arg-type]
         return len(said)
 
     def _blank_invoices(self, deletion: Deletion, limit: int) -> int:

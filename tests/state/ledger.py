@@ -99,6 +99,7 @@ CHANGEABLE = (
     "lost_from",
     "terms_version",
     "terms_accepted_ms",
+    "video_material",
 )
 
 

@@ -115,6 +115,7 @@ FULL_BOOKING = booking(
     refund_requests=2,
     refund_cents=2_500,
     next_step_ms=None,
+    video_material="https://example.com/press",
 )
 
 

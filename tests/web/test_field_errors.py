@@ -47,6 +47,7 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/sponsor/book", "start"): "startBooking",
     ("/sponsor/book", "start-and-pay"): "startBooking",
     ("/sponsor/bookings/{id}", "request_refund"): "requestRefund",
+    ("/sponsor/bookings/{id}", "send_material"): "sendMaterial",
     ("/sponsor/bookings/{id}", "checkout"): "openCheckout",
     ("/checkout/{token}", "pay"): "payCheckout",
     ("/sponsor/webhooks", "create"): "createWebhook",

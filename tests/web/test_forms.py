@@ -1,10 +1,12 @@
 """Each form of the pages, sent with bad values: the error stands at its field, the first has the focus, nothing is lost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
+from actors.bookings.records import PackageKind, YoutubeStatus
 from actors.times import WEEK_MS
 from service.web.pages.parts.forms import GONE
 from service.web.pages.parts.messages import ADDRESS, CODE, EMAIL, STALE_LIST
@@ -152,6 +154,7 @@ CASES = (
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_WEEK, NO_WEEK_ERRORS) for do in ("reserve", "reserve-and-pay")),
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_START, START_ERRORS) for do in ("start", "start-and-pay")),
     Case("/sponsor/bookings/{id}", "request_refund", {"reason": LONG_NOTE}, {"reason": NOTE_OVER}),
+    Case("/sponsor/bookings/{id}", "send_material", {"material": LONG_NOTE}, {"material": NOTE_OVER}),
     Case(
         "/sponsor/webhooks",
         "create",
@@ -270,6 +273,10 @@ async def _sent(world: World, case: Case) -> tuple[Markup, Mapping[str, str], Ma
     path = await address_of(world, _page_of(case.path))
     visitor = await _visitor(world, case)
     booking, campaign = (next(iter(rows), "") for rows in (world.memory.bookings, world.memory.campaigns))
+
+    if case.do == "send_material":
+        with_video: dict[str, Any] = {"package_kind": PackageKind.BUNDLE, "youtube_status": YoutubeStatus.PLANNED}
+        world.memory.bookings[booking] = replace(world.memory.bookings[booking], **with_video)
 
     def filled(text: str) -> str:
         return text.replace("{booking}", booking).replace("{campaign}", campaign)

@@ -563,3 +563,26 @@ async def test_in_live_mode_nothing_says_that_it_is_a_test() -> None:
         for path in ("/sponsor", "/sponsor/inventory"):
             await person.open(path)
             assert (person.status, "Test mode" in person.text) == (200, False)
+
+
+async def test_a_package_with_a_video_says_who_makes_it_from_what_and_takes_the_material(world: World) -> None:
+    await stock(world, package_kind=PackageKind.BUNDLE)
+    person, _ = await with_campaign(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    assert "We make the video from what you send on the page of the booking" in person.text
+    await person.press("reserve")
+    assert "Send it before 23 November : the video is planned for the booked weeks." in person.text
+    await person.press("send_material", material="x" * 501)
+    assert (person.status, person.form_with("send_material").fields["material"]) == (400, "x" * 501)
+    assert "Shorten it by 1." in person.text
+    await person.press("send_material", material=" https://example.com/press <b>\nOur logo ")
+    [made] = world.memory.bookings.values()
+    assert made.video_material == "https://example.com/press <b>\nOur logo"
+    assert "https://example.com/press <b>" in person.form_with("send_material").fields["material"]
+    await person.press("send_material", material=" ")
+    assert world.memory.bookings[made.id].video_material is None
+    await stock(world, "left-2")
+    await person.open(f"/sponsor/book?slotId=left-2&weekStart={NEXT_WEEK}")
+    assert "video" not in person.text
+    await person.press("reserve")
+    assert "send_material" not in person.html

@@ -185,6 +185,15 @@ async def request_refund(services: Services, call: Call, booking_id: str) -> Ans
 
 
 @with_id(unknown_booking)
+async def send_material(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    material = call.body.material
+    return booking_answer(
+        services,
+        await services.ledger.send_material(call.caller.owner, booking_id, material, call.caller.agent),
+    )
+
+
+@with_id(unknown_booking)
 async def decline_refund(services: Services, call: Call, booking_id: str) -> Answer | Refused:
     body: RefundDecline = call.body
     view = await services.ledger.decline_refund_request(booking_id, body.note, call.caller.agent)

@@ -23,7 +23,7 @@ from service.api.operations.account_data import stop_mails, view_stopping
 from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.admin_sponsorship import list_campaigns_of, read_dossier
-from service.api.operations.bookings import booking_of, read_steps
+from service.api.operations.bookings import booking_of, read_steps, send_material
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.figures import read_figures
 from service.api.operations.node_status import read_load, read_readiness
@@ -36,6 +36,7 @@ from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.account import AccountKeys
+from service.schemas.bookings import BookingAnswer, VideoMaterial
 from service.schemas.campaigns import CampaignPage
 from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, UseCaseBody, UseCasePage
 from service.schemas.internal import (
@@ -349,6 +350,7 @@ INTERNAL = (
     _row("cancelCheckout", "checkout/{token}", cancel_checkout, Purchase, "DELETE"),
     _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
+    _row("sendMaterial", "material/{id}", send_material, BookingAnswer, "PUT", Access.REQUIRED, body=VideoMaterial),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
     _row("readShare", "slots/{id}/share", read_share, ShareOfVoice, query=ShareQuery),

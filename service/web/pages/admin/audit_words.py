@@ -41,6 +41,7 @@ DONE: Mapping[str, str] = {
     "booking.refunded_in_part": "Refunded a part of the booking",
     "booking.reserved": "Booked the weeks",
     "booking.video_described": "Described the video",
+    "booking.material_sent": "Sent material for the video",
     "campaign.approved": "Approved the ad",
     "campaign.created": "Created the ad",
     "campaign.edit_approved": "Approved the edit of the ad",

@@ -135,6 +135,13 @@ async def request_refund(request: PageRequest) -> SeeOther | FormError:
     return result.see_other(request.path, "refund_requested")
 
 
+async def send_material(request: PageRequest) -> SeeOther | FormError:
+    body = {"material": request.form.get("material", "").strip() or None}
+    result = await request.ask("sendMaterial", path=request.path_values, body=body)
+    return result.see_other(request.path, "material_sent")
+
+
+MATERIAL_FORM = Form({"material": Field("Material for the video")})
 REFUND_FORM = Form({"reason": Field("Why?", "Write a few words, so that we can decide.")})
 
 PAGES = (
@@ -145,8 +152,9 @@ PAGES = (
             "checkout": check_out,
             "cancel": calling("cancelBooking", "booking_cancelled"),
             "request_refund": request_refund,
+            "send_material": send_material,
         },
         Audience.ACCOUNT,
-        forms={"checkout": ACCEPTING, "request_refund": REFUND_FORM},
+        forms={"checkout": ACCEPTING, "request_refund": REFUND_FORM, "send_material": MATERIAL_FORM},
     ),
 )
