@@ -17,7 +17,7 @@ from actors.keys.state import Decision as KeysDecision
 from actors.keys.state import LockSet as KeysWanted
 from actors.keys.state import Snapshot as KeysSnapshot
 from actors.times import WEEK_MS, week_of
-from actors.values import Account, Agent, Contended, StorageUnavailable, Tenant, Tier
+from actors.values import Account, Agent, Contended, Tenant, Tier
 from service.seed.demo import demo_data
 from service.seed.samples import load_demo, replace_demo
 from storage.connection.pool import Connection, Database
@@ -373,7 +373,7 @@ async def test_seeding_runs_again_after_a_collision_and_gives_up_after_many(auto
     store = MemoryDemo(memory)
     assert await replace_demo(store, HandClock(NOW), SeededEntropy(), OPERATOR) is not None
     memory.before = Script([Contended("met")] * 100)
-    with pytest.raises(StorageUnavailable):
+    with pytest.raises(Contended):
         await replace_demo(store, HandClock(NOW), SeededEntropy(), OPERATOR)
     assert trio.current_time() > 0
 

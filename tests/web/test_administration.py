@@ -405,10 +405,10 @@ async def test_operations_list_live_nodes_and_mark_the_one_that_answers(world: W
     visitor = boss(world)
     await world.meet("n2")
     page = await visitor.look("/ops")
-    listed = page.text.partition("2 processes, oldest first")[2].partition("Parts of this process")[0]
-    for words in ("n1 This one http://192.0.2.1:8080 host-1, 7", "n2 http://192.0.2.2:8080 host-2, 7"):
+    listed = page.text.partition("2 processes as columns, oldest first")[2].partition("Parts of this process")[0]
+    for words in ("Process n1 This one n2 Listens at http://192.0.2.1:8080 http://192.0.2.2:8080", "Host host-1 host-2"):
         assert words in listed
-    assert [row["aria-current"] for row in page.all("tr") if "aria-current" in row] == ["true"]
+    assert [cell["aria-current"] for cell in page.all("th") if "aria-current" in cell] == ["true"]
 
 
 async def test_operations_show_the_most_frequent_refusals_and_stay_short_whatever_is_refused(world: World) -> None:
