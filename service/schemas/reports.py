@@ -138,8 +138,8 @@ class DeliveryCost(BaseModel):
     costCents: Cents = Field(description="Cost in cents for the days up to today; each day that was bought costs the same")
     impressions: Count = Field(description="Impressions counted")
     clicks: Count = Field(description="Clicks counted")
-    clickCents: Cents | None = Field(description="Cents per click, rounded; null without clicks")
-    thousandCents: Cents | None = Field(description="Cents per 1,000 impressions, rounded; null without impressions")
+    clickCents: Cents | None = Field(description="Cost per click in cents, rounded; null without clicks")
+    thousandCents: Cents | None = Field(description="Cost per 1,000 impressions in cents, rounded; null without impressions")
 
 
 def rounded(cents: int, count: int) -> int | None:
