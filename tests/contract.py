@@ -351,9 +351,11 @@ CONTRACT = {
         more="409",
     ),
     "getDelivery": Row("GET /api/v1/sponsors/bookings/{id}/delivery", account("sponsor:read"), query="format"),
-    "listDeliveries": Row("GET /api/v1/sponsors/delivery", account("sponsor:read"), query="from to format"),
+    "listDeliveries": Row(
+        "GET /api/v1/sponsors/delivery", account("sponsor:read"), query="from to format campaignId slotId"
+    ),
     "getRateCard": Row("GET /api/v1/sponsors/rate-card", OPTIONAL),
-    "listInvoices": Row("GET /api/v1/sponsors/invoices", account("sponsor:read"), query="cursor limit"),
+    "listInvoices": Row("GET /api/v1/sponsors/invoices", account("sponsor:read"), query="cursor limit format"),
     "getInvoices": Row("GET /api/v1/sponsors/bookings/{id}/invoice", account("sponsor:read")),
     "listScopedKeys": Row("GET /api/v1/sponsors/keys", account("keys:manage")),
     "createScopedKey": Row(

@@ -1,8 +1,8 @@
 """What `make test` runs and what it leaves to `make thorough`, which CI runs.
 
-`make test` leaves out files by the two tables here, without importing them, and tests of the other files by a mark: in the
-folders of `PROCESSES` it runs those marked `smoke`, and elsewhere those not marked `repeats`. A file that is named on the
-command line runs whole.
+`make test` leaves out files by the two tables here, without importing them, and tests of the other files by a mark: those
+marked `repeats`, and in the folders of `PROCESSES` also those not marked `smoke`. A file that is named on the command line
+runs whole.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 SLOW = bool(os.environ.get("CATALOG_TEST_SLOW"))
-"""Whether this is `make thorough`. It also plants every bug of the simulation instead of every fifteenth, generates more
+"""Whether this is `make thorough`. It also plants every bug of the simulation instead of every twentieth, generates more
 examples, runs all attacks, walks through the pages on every device and takes pictures of mails."""
 
 ROOT = Path(__file__).parents[1]
@@ -30,7 +30,6 @@ SMOKE: Mapping[str, str] = {
     "acceptance/test_stopping.py": "quota",
     "acceptance/test_two_nodes.py": "catalog keys nodes",
     "acceptance/test_workers.py": "keys nodes",
-    "browser/test_developer_walk.py": "keys mail quota sessions",
     "browser/test_embed.py": "events",
     "browser/test_pages.py": "accounts catalog keys nodes quota",
     "browser/test_people.py": "devices keys mail sessions",
@@ -76,9 +75,9 @@ def is_left_out(path: Path) -> bool:
 
 def is_repetition(item: pytest.Item) -> bool:
     """Whether `make test` leaves out a test of a file that it runs."""
-    if item.nodeid.split("/", 2)[1] in PROCESSES:
-        return item.get_closest_marker("smoke") is None
-    return item.get_closest_marker("repeats") is not None
+    if item.get_closest_marker("repeats") is not None:
+        return True
+    return item.nodeid.split("/", 2)[1] in PROCESSES and item.get_closest_marker("smoke") is None
 
 
 def named(arguments: Collection[str]) -> set[Path]:

@@ -87,6 +87,7 @@ EXPORTED = (
     "account_deletions",
     "sponsors",
     "billing_details",
+    "shared_reports",
     "campaigns",
     "bookings",
     "booking_keys",

@@ -14,6 +14,7 @@ from actors.bookings.messages import (
     DescribeVideo,
     EditCampaign,
     EditSlot,
+    EndSharedReport,
     ExpireHold,
     FollowSchedule,
     Message,
@@ -29,8 +30,10 @@ from actors.bookings.messages import (
     SaveBillingDetails,
     SaveProfile,
     SendDigest,
+    SendMaterial,
     SettleDispute,
     SettleRefund,
+    ShareReport,
     StoreCheckoutSession,
 )
 from actors.bookings.records import (
@@ -46,11 +49,12 @@ from actors.bookings.records import (
     Sponsor,
     YoutubeStatus,
 )
+from actors.bookings.reports import Days, Only, SharedReport
 from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows_to_lock
 from actors.bookings.store import LedgerStore
 from actors.bookings.transitions import CampaignMove
 from actors.kernel.mailbox import request_id
-from actors.shared.credentials import fingerprint, new_id
+from actors.shared.credentials import ENTROPY_BYTES, SHARE_TOKEN, digest, fingerprint, new_id
 from actors.shared.records import RecordingActor
 from actors.values import Agent, BatchId, Refused
 
@@ -76,6 +80,22 @@ class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
     async def save_billing_details(self, details: BillingDetails, agent: Agent) -> BillingDetails:
         """Save the details that the account's next invoices name."""
         return await self.ask_for(SaveBillingDetails(details, self._origin(agent)), BillingDetails)
+
+    async def share_report(
+        self, owner: str, days: Days, only: Only, agent: Agent, *, costs: bool
+    ) -> tuple[SharedReport, str] | Refused:
+        """Share a report by a link. Returns it with the token of the link, which is not stored."""
+        token, now_ms = SHARE_TOKEN.new(self._entropy.token(ENTROPY_BYTES)), self._clock.now_ms()
+        place = days.first, days.last, only.campaign_id, only.slot_id
+        report = SharedReport(self._id("shr"), owner, digest(token), *place, costs, now_ms)
+        message = ShareReport(report, self._origin(agent))
+        answer: SharedReport | Refused = await self.ask_for(message, SharedReport, Refused)
+        return answer if isinstance(answer, Refused) else (answer, token)
+
+    async def end_shared_report(self, owner: str, report_id: str, agent: Agent) -> SharedReport | Refused:
+        """End a link to a report."""
+        message = EndSharedReport(owner, report_id, self._origin(agent))
+        return await self.ask_for(message, SharedReport, Refused)
 
     async def create_campaign(
         self, owner: str, name: str, content: Content, agent: Agent, key: str | None = None
@@ -173,6 +193,12 @@ class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
     async def request_refund(self, owner: str, booking_id: str, reason: str, agent: Agent) -> BookingView | Refused:
         """Ask for a refund of a paid booking. An administrator decides on it."""
         return await self._booking(RequestRefund(owner, booking_id, reason, self._origin(agent)))
+
+    async def send_material(
+        self, owner: str, booking_id: str, material: str | None, agent: Agent
+    ) -> BookingView | Refused:
+        """Say what the video of a booking is made from. None takes it back."""
+        return await self._booking(SendMaterial(owner, booking_id, material, self._origin(agent)))
 
     # Intents of the payment processor and the sweeper.
 
@@ -290,7 +316,7 @@ class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        locks = rows_to_lock(messages, self.rules.counted_from_ms(now_ms))
+        locks = rows_to_lock(messages, self.rules, now_ms)
         return (await self._store.transact(batch_id, locks, on)).answers
 
     async def _booking(self, message: Message) -> BookingView | Refused:

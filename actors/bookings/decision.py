@@ -17,6 +17,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
+from actors.bookings.reports import SharedReport
 from actors.shared.announcements import AccountMail, WebhookEvent
 from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, day_of
 from actors.values import AuditRecord
@@ -76,7 +77,8 @@ class Snapshot:
     `audited` the targets of the named audit records. `reports` are about named payments; `campaign_counts` are by tenant,
     and `suspended` are the tenants of suspended accounts. `days` has the counts of followed bookings by day. `siblings`
     are, for tenants that never paid, the other ones of their mailbox that never paid and are in the batch or have
-    bookings or campaigns that limits count."""
+    bookings or campaigns that limits count. `shared` are by tenant, and so are the impressions and
+    clicks of the `last_week`."""
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     billing: dict[str, BillingDetails] = field(default_factory=dict)
@@ -94,6 +96,8 @@ class Snapshot:
     days: dict[str, list[DayDelivered]] = field(default_factory=dict)
     reviews: WaitingReviews = WaitingReviews()
     siblings: dict[str, frozenset[str]] = field(default_factory=dict)
+    shared: dict[str, list[SharedReport]] = field(default_factory=dict)
+    last_week: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -103,7 +107,8 @@ class Decision:
     Rows are complete, new or changed. `weeks_freed` (week -> previous holder) is applied before `weeks_reserved`, and may
     contain weeks before those that were read, because an open booking holds all of its weeks. `events` are pairs of a
     processor's event and a booking, handled at `decided_ms`. `digest_ms` is when the digest of reviews was mailed.
-    `invoices` have no numbers yet. `visible`: the public may see a difference.
+    `invoices` have no numbers yet. `unshared` are ids of reports that are no longer shared.
+    `visible`: the public may see a difference.
     """
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
@@ -122,5 +127,7 @@ class Decision:
     webhook_events: list[WebhookEvent] = field(default_factory=list)
     digest_ms: int | None = None
     invoices: list[Invoice] = field(default_factory=list)
+    shared: dict[str, SharedReport] = field(default_factory=dict)
+    unshared: list[str] = field(default_factory=list)
     visible: bool = False
     answers: list[Answer] = field(default_factory=list)

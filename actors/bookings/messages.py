@@ -19,6 +19,7 @@ from actors.bookings.records import (
     Sponsor,
     YoutubeStatus,
 )
+from actors.bookings.reports import SharedReport
 from actors.bookings.transitions import CampaignMove
 from actors.values import Agent, Refused
 
@@ -45,6 +46,23 @@ class SaveBillingDetails:
     """Save the details that an account's next invoices name."""
 
     details: BillingDetails
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ShareReport:
+    """Share a report by a link."""
+
+    report: SharedReport
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class EndSharedReport:
+    """End a link to a report."""
+
+    tenant_id: str
+    report_id: str
     origin: Origin
 
 
@@ -212,6 +230,16 @@ class RequestRefund:
 
 
 @dataclass(frozen=True, slots=True)
+class SendMaterial:
+    """A sponsor says what the video of a booking is made from; None takes it back."""
+
+    tenant_id: str
+    booking_id: str
+    material: str | None
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
 class DeclineRefundRequest:
     """An administrator declines a requested refund. `note` is the reason, for the sponsor."""
 
@@ -291,6 +319,8 @@ class DescribeVideo:
 Message = (
     SaveProfile
     | SaveBillingDetails
+    | ShareReport
+    | EndSharedReport
     | CreateCampaign
     | EditCampaign
     | MoveCampaign
@@ -312,8 +342,9 @@ Message = (
     | EditSlot
     | RetireSlot
     | DescribeVideo
+    | SendMaterial
 )
 
 
-Answer = Sponsor | BillingDetails | CampaignView | BookingView | Slot | bool | Refused
+Answer = Sponsor | BillingDetails | SharedReport | CampaignView | BookingView | Slot | bool | Refused
 """The row as it is now. Of `SendDigest`: whether a digest was written."""

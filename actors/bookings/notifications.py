@@ -7,9 +7,11 @@ import json
 from collections.abc import Mapping
 
 from actors.bookings.records import Booking, Campaign
+from actors.bookings.reports import day_text
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork
 from actors.shared.announcements import DELIVERY_MS, AccountMail, Topic, WebhookEvent
+from actors.times import WEEK_MS, day_of
 
 EVENT_OF_MOVE = {
     BookingMove.PAY: "booking.paid",
@@ -46,6 +48,22 @@ def publish_review(unit: UnitOfWork, campaign: Campaign, template: str, *, edit:
 def mail_review_digest(unit: UnitOfWork, count: int, ads: str) -> None:
     """Mail all administrators how many campaigns wait for review."""
     _mail(unit, None, "review_digest", Topic.REVIEWS, {"count": count, "ads": ads}, f"digest_{unit.now_ms}")
+
+
+def mail_last_week(unit: UnitOfWork, tenant_id: str, week_ms: int) -> None:
+    """Mail an account the figures of all its bookings in the week before `week_ms`. The id is of the account and the week, so
+    whichever of its bookings comes first mails it, on whichever node."""
+    impressions, clicks = unit.last_week(tenant_id)
+    start_ms = week_ms - WEEK_MS
+    facts = {
+        "week_start_ms": start_ms,
+        "first": day_text(day_of(start_ms)),
+        "last": day_text(day_of(week_ms) - 1),
+        "impressions": impressions,
+        "clicks": clicks,
+    }
+    key = f"{tenant_id.removeprefix('ten_')}_week_{day_of(week_ms)}"
+    _mail(unit, tenant_id, "weekly_report", Topic.REPORTS, facts, key)
 
 
 def publish_booking(unit: UnitOfWork, booking: Booking, kind: str, *, key: str = "", **data: object) -> None:

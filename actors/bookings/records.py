@@ -207,7 +207,7 @@ class Booking:
 
     `sessions` are the ids of its checkout sessions at the processor, separated by spaces; None if the booking was made
     by a version that did not store them. A `disputed` booking keeps its weeks and is not shown. The payer accepted the terms
-    of `terms_version` at `terms_accepted_ms`.
+    of `terms_version` at `terms_accepted_ms`. `video_material` is what the sponsor sent for the video of its package.
     """
 
     id: str
@@ -250,6 +250,7 @@ class Booking:
     lost_from: BookingStatus | None = None
     terms_version: str | None = None
     terms_accepted_ms: int | None = None
+    video_material: str | None = None
 
     @property
     def week_end_ms(self) -> int:

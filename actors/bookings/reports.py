@@ -1,6 +1,7 @@
 """Delivery reports: what each booking of an account was shown and clicked, day by day. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
@@ -28,6 +29,37 @@ class Days:
 
 
 @dataclass(frozen=True, slots=True)
+class Only:
+    """Which bookings a report is about; None means any."""
+
+    campaign_id: str | None = None
+    slot_id: str | None = None
+
+    def has(self, campaign_id: str, slot_id: str) -> bool:
+        return self.campaign_id in (None, campaign_id) and self.slot_id in (None, slot_id)
+
+
+ALL = Only()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedReport:
+    """A link to a report of the days from `first_day` to `last_day` (since the epoch): of all bookings of an account, or of
+    those of a campaign or slot. `token_hash` is that of the token in the link, and `costs` says whether it shows what was
+    paid."""
+
+    id: str
+    tenant_id: str
+    token_hash: bytes
+    first_day: int
+    last_day: int
+    campaign_id: str | None
+    slot_id: str | None
+    costs: bool
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class BookingDelivered:
     """A paid booking with its counts on some days, in order."""
 
@@ -49,7 +81,8 @@ def days_of(delivered: BookingDelivered, now_ms: int, within: Days | None = None
 
 
 class Run(NamedTuple):
-    """A paid booking, the first and the last day that it bought, and what was counted for it."""
+    """A paid booking, the first and the last day that it bought, what was counted for it, and what was paid for it and not
+    refunded."""
 
     booking_id: str
     campaign_id: str
@@ -60,10 +93,19 @@ class Run(NamedTuple):
     last: int
     impressions: int = 0
     clicks: int = 0
+    currency: str = ""
+    net_cents: int = 0
 
     def bought(self, within: Days, today: int) -> range:
         """The days of a report on which it runs up to today."""
         return range(max(self.first, within.first), min(self.last, within.last, today) + 1)
+
+    def cost_cents(self, within: Days, today: int) -> int:
+        """What was paid for these days up to today. Each day that was bought costs the same, and the costs of adjoining days
+        add up to the cent."""
+        bought, whole = self.bought(within, today), self.last - self.first + 1
+        until = [self.net_cents * (day - self.first) // whole for day in (bought.start, bought.stop)]
+        return until[1] - until[0] if bought else 0
 
     def plus(self, other: "Run") -> "Run":
         """Both together, under the names of `other`, which is newer."""
@@ -104,11 +146,34 @@ def counted_runs(
         bought = run.bought(within, today)
         for day in bought:
             of_days.setdefault(day, (0, 0))
-        first, last, *counts = sums.get(run.booking_id, [within.last + 1, -1, 0, 0])
+        first, last, seen, clicked = sums.get(run.booking_id, [within.last + 1, -1, 0, 0])
         first, last = min([first, *bought[:1]]), max([last, *bought[-1:]])
         if first <= last:
-            found.append(Run(*run[:5], first, last, *counts))
+            found.append(run._replace(first=first, last=last, impressions=seen, clicks=clicked))
     return found, [DayDelivered(day, *of_days[day]) for day in sorted(of_days)]
+
+
+class Cost(NamedTuple):
+    """What was paid in a currency for the days of a report and not refunded, and what the bookings reached there."""
+
+    currency: str
+    cents: int
+    impressions: int
+    clicks: int
+
+
+def costs_of(runs: Iterable[Run], found: Iterable[Run], within: Days, today: int) -> list[Cost]:
+    """The cost of a report in each currency. `runs` are its bookings, `found` those of `counted_runs`."""
+    reached = {run.booking_id: run for run in found}
+    sums: dict[str, Cost] = {}
+    for run in runs:
+        if run.booking_id in reached:
+            cents, counts = run.cost_cents(within, today), reached[run.booking_id]
+            one = sums.get(run.currency, Cost(run.currency, 0, 0, 0))
+            sums[run.currency] = Cost(
+                run.currency, one.cents + cents, one.impressions + counts.impressions, one.clicks + counts.clicks
+            )
+    return [sums[currency] for currency in sorted(sums)]
 
 
 def ranked(runs: Iterable[Run], group_of: Callable[[Run], tuple[str, str]]) -> list[Run]:
@@ -150,3 +215,46 @@ def reach_of(ended: Iterable[tuple[str, int, int, int]]) -> list[SlotReach]:
             slot_id, one.bookings + 1, one.weeks + weeks, one.impressions + impressions, one.clicks + clicks
         )
     return [sums[slot_id] for slot_id in sorted(sums)]
+
+
+class MoneyOf(NamedTuple):
+    """The money of a booking: paid and refunded cents. `paid_ms` is None if it was never paid."""
+
+    currency: str
+    paid_cents: int
+    refunded_cents: int
+    paid_ms: int | None
+
+
+@dataclass(slots=True)
+class CurrencySpent:
+    """The sums of a currency: paid and refunded cents, and the number of bookings that were refunded at least in part."""
+
+    paid_cents: int = 0
+    refunded_cents: int = 0
+    refunds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BookingTotals:
+    """Sums over bookings. `since_ms` is the first payment among them."""
+
+    bookings: int
+    since_ms: int | None
+    impressions: int
+    clicks: int
+    spent: Mapping[str, CurrencySpent]
+
+
+def totals_of(bookings: Iterable[MoneyOf], impressions: int, clicks: int) -> BookingTotals:
+    """The sums over bookings that were shown and clicked so often, by currency in order."""
+    number, since_ms, spent = 0, None, defaultdict[str, CurrencySpent](CurrencySpent)
+    for each in bookings:
+        number += 1
+        if each.paid_ms is not None:
+            since_ms = each.paid_ms if since_ms is None else min(since_ms, each.paid_ms)
+            sums = spent[each.currency]
+            sums.paid_cents += each.paid_cents
+            sums.refunded_cents += each.refunded_cents
+            sums.refunds += each.refunded_cents > 0
+    return BookingTotals(number, since_ms, impressions, clicks, dict(sorted(spent.items())))

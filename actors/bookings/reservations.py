@@ -17,10 +17,12 @@ from actors.bookings.messages import (
     ExpireHold,
     OpenCheckout,
     Reserve,
+    SendMaterial,
     StoreCheckoutSession,
 )
 from actors.bookings.prices import price
 from actors.bookings.records import (
+    OPEN,
     WITH_VIDEO,
     Booking,
     BookingStatus,
@@ -34,6 +36,8 @@ from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
 from actors.times import DAY_MS, MINUTE_MS, SECOND_MS, WEEK_MS, day_of, is_week_start, week_of, weeks_from
 from actors.values import Code, Problem, Refused, invalid_field
+
+NO_VIDEO = "This booking's package includes no video."
 
 
 def reserve(unit: UnitOfWork, message: Reserve) -> Answer:
@@ -199,12 +203,31 @@ def expire_hold(unit: UnitOfWork, message: ExpireHold) -> Answer:
     return changes.unknown_booking() if booking is None else unit.view(booking)
 
 
+def send_material(unit: UnitOfWork, message: SendMaterial) -> Answer:
+    booking = changes.current(unit, message.booking_id, message.tenant_id, message.origin)
+    if booking is None:
+        return changes.unknown_booking()
+    if booking.package_kind not in WITH_VIDEO:
+        return Refused(Code.INVALID_STATE, NO_VIDEO)
+    if booking.status not in (*OPEN, BookingStatus.PAID):
+        words = f"The status of this booking is {booking.status}. Only a booking that is held or paid gets a video."
+        return Refused(Code.INVALID_STATE, words)
+    if booking.youtube_status is YoutubeStatus.PUBLISHED:
+        return Refused(Code.INVALID_STATE, "The video is published, so its material cannot change any more.")
+    sent = replace(booking, video_material=message.material)
+    if sent != booking:
+        unit.save_booking(sent)
+        # The material is the sponsor's own words, which the audit would keep beyond the account.
+        unit.audit(message.origin, "booking.material_sent", "booking", booking.id)
+    return unit.view(sent)
+
+
 def describe_video(unit: UnitOfWork, message: DescribeVideo) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is None:
         return changes.unknown_booking()
     if booking.package_kind not in WITH_VIDEO:
-        return Refused(Code.INVALID_STATE, "This booking's package includes no video.")
+        return Refused(Code.INVALID_STATE, NO_VIDEO)
     described = replace(
         booking,
         youtube_status=message.status or booking.youtube_status,

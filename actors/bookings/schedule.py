@@ -14,7 +14,10 @@ from actors.bookings.records import WITH_VIDEO, Booking, BookingStatus, Campaign
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, as_system
 from actors.shared.announcements import Topic
-from actors.times import DAY_MS, WEEK_MS, day_of, weeks_from
+from actors.times import DAY_MS, WEEK_MS, day_of, week_of, weeks_from
+
+REPORT_MS = DAY_MS
+"""How long after its end a week is reported. Its mail, which the outbox keeps for at least as long, is then sent once."""
 
 REQUEST_DAYS = 7
 """How long after its weeks a booking waits for the decision on a requested refund, before its unshown weeks are refunded."""
@@ -54,9 +57,18 @@ def _step(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
     ended_ms = (at_ms - settle_ms) // DAY_MS * DAY_MS
     if ended_ms <= booking.week_end_ms:
         _report_day(unit, booking, day_of(ended_ms) - 1)
+    if ended_ms < booking.week_end_ms and ended_ms == reported_week(unit.now_ms):
+        notifications.mail_last_week(unit, booking.tenant_id, ended_ms)
     if ended_ms < booking.week_end_ms or _is_undecided(unit, booking, ended_ms):
         return _save(unit, booking, ended_ms + DAY_MS + settle_ms)
     return _end(unit, _save(unit, booking, None), origin)
+
+
+def reported_week(now_ms: int) -> int | None:
+    """The start of this week on its first day, when accounts with a booking that goes on are mailed the figures of the week
+    before; otherwise None."""
+    week_ms = week_of(now_ms)
+    return week_ms if now_ms < week_ms + REPORT_MS else None
 
 
 def _save(unit: UnitOfWork, booking: Booking, next_step_ms: int | None) -> Booking:

@@ -4,7 +4,7 @@ Source of the rules: ADR 0017 and 0019 to 0021. Later messages of a batch see th
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from actors.bookings import (
     reservations,
     schedule,
     settlement,
+    sharing,
     slots,
 )
 from actors.bookings.decision import BookingRules, Decision, Snapshot, Week
@@ -27,6 +28,7 @@ from actors.bookings.messages import (
     DescribeVideo,
     EditCampaign,
     EditSlot,
+    EndSharedReport,
     ExpireHold,
     FollowSchedule,
     Message,
@@ -41,10 +43,13 @@ from actors.bookings.messages import (
     SaveBillingDetails,
     SaveProfile,
     SendDigest,
+    SendMaterial,
     SettleDispute,
     SettleRefund,
+    ShareReport,
     StoreCheckoutSession,
 )
+from actors.bookings.reports import SharedReport
 from actors.bookings.transitions import CampaignMove
 from actors.bookings.unit_of_work import UnitOfWork
 
@@ -57,9 +62,11 @@ class LockSet:
 
     `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names;
     the weeks of named bookings count, too. `audit_ids` are records that new campaigns may have from an earlier attempt.
-    `payment_ids` lead to the bookings paid with them. `campaigns_of` are tenants whose campaigns are counted. Of sponsors,
-    all bookings created at `recent_ms` or later are read besides the open ones. Of `followed_ids`, which are named bookings,
-    the counts by day are read. `digest`: lock the digest of reviews, and read the campaigns that wait.
+    `payment_ids` lead to the bookings paid with them. `campaigns_of` are tenants whose campaigns are counted, and
+    `shared_of` those whose shared reports are read. Of sponsors, all bookings created at `recent_ms` or later are read
+    besides the open ones. Of `followed_ids`, which are named bookings, the counts by day are read, and of their accounts
+    those of the week before `week_ms` together, if that is set. `digest`: lock the digest of reviews, and read the
+    campaigns that wait.
     """
 
     tenant_ids: tuple[str, ...] = ()
@@ -71,22 +78,24 @@ class LockSet:
     audit_ids: tuple[str, ...] = ()
     payment_ids: tuple[str, ...] = ()
     campaigns_of: tuple[str, ...] = ()
+    shared_of: tuple[str, ...] = ()
     from_week_ms: int | None = None
     recent_ms: int | None = None
     followed_ids: tuple[str, ...] = ()
+    week_ms: int | None = None
     digest: bool = False
 
 
-def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
-    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order. `recent_ms` is the creation of
-    the oldest booking that counts for a new hold."""
+def rows_to_lock(messages: Sequence[Message], rules: BookingRules, now_ms: int) -> LockSet:
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     rows: defaultdict[str, set[Any]] = defaultdict(set)
     weeks: list[int] = []
-    digest = False
     for message in messages:
         match message:
             case SaveProfile(sponsor=saved) | SaveBillingDetails(details=saved):
                 rows["tenant_ids"].add(saved.tenant_id)
+            case ShareReport(report=SharedReport(tenant_id=tenant_id)) | EndSharedReport(tenant_id=tenant_id):
+                rows["shared_of"].add(tenant_id)
             case CreateCampaign(campaign=campaign, origin=origin):
                 rows["tenant_ids"].add(campaign.tenant_id)
                 rows["campaign_ids"].add(campaign.id)
@@ -126,8 +135,6 @@ def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
             case FollowSchedule(booking_id=booking_id):
                 rows["booking_ids"].add(booking_id)
                 rows["followed_ids"].add(booking_id)
-            case SendDigest():
-                digest = True
             case (
                 OpenCheckout(booking_id=booking_id)
                 | StoreCheckoutSession(booking_id=booking_id)
@@ -138,13 +145,15 @@ def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
                 | DeclineRefundRequest(booking_id=booking_id)
                 | ExpireHold(booking_id=booking_id)
                 | DescribeVideo(booking_id=booking_id)
+                | SendMaterial(booking_id=booking_id)
             ):
                 rows["booking_ids"].add(booking_id)
     return LockSet(
         **{name: tuple(sorted(ids)) for name, ids in rows.items() if ids},
         from_week_ms=min(weeks, default=None),
-        recent_ms=recent_ms if weeks else None,
-        digest=digest,
+        recent_ms=rules.counted_from_ms(now_ms) if weeks else None,
+        week_ms=schedule.reported_week(now_ms) if rows["followed_ids"] else None,
+        digest=any(isinstance(message, SendDigest) for message in messages),
     )
 
 
@@ -162,6 +171,10 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
             return campaigns.save_profile(unit, message)
         case SaveBillingDetails():
             return campaigns.save_billing_details(unit, message)
+        case ShareReport():
+            return sharing.share_report(unit, message)
+        case EndSharedReport():
+            return sharing.end_shared_report(unit, message)
         case CreateCampaign():
             return campaigns.create_campaign(unit, message)
         case EditCampaign():
@@ -204,3 +217,5 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
             return slots.retire_slot(unit, message)
         case DescribeVideo():
             return reservations.describe_video(unit, message)
+        case SendMaterial():
+            return reservations.send_material(unit, message)

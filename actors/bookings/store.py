@@ -1,7 +1,6 @@
 """The store ports of the ledger, the sweeper and the readers. Both stores of each pass the same contract tests."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -23,7 +22,17 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, DayCounted, Days, Run, SlotReach
+from actors.bookings.reports import (
+    ALL,
+    BookingDelivered,
+    BookingTotals,
+    DayCounted,
+    Days,
+    Only,
+    Run,
+    SharedReport,
+    SlotReach,
+)
 from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.values import AuditRecord, BatchId
 
@@ -41,8 +50,8 @@ class Before(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class BookingFilter:
     """Which bookings to list; None means any. `week_ms` is the start of a week that a booking covers. `sponsor` is the id of
-    a sponsor or of its account. `text` is the id of a booking or of a payment, or a part of a sponsor's name. `trouble` is
-    whether a person has to look at its payment, and `requested` whether its sponsor has asked for a refund."""
+    a sponsor or of its account. `text` is the id of a booking or of a payment, or a part of the name of a sponsor or a slot.
+    `trouble` is whether a person has to look at its payment, and `requested` whether its sponsor has asked for a refund."""
 
     status: BookingStatus | None = None
     week_ms: int | None = None
@@ -101,49 +110,6 @@ class MonthRevenue:
     payments: int
     paid_cents: int
     refunded_cents: int
-
-
-class MoneyOf(NamedTuple):
-    """The money of a booking: paid and refunded cents. `paid_ms` is None if it was never paid."""
-
-    currency: str
-    paid_cents: int
-    refunded_cents: int
-    paid_ms: int | None
-
-
-@dataclass(slots=True)
-class CurrencySpent:
-    """The sums of a currency: paid and refunded cents, and the number of bookings that were refunded at least in part."""
-
-    paid_cents: int = 0
-    refunded_cents: int = 0
-    refunds: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class BookingTotals:
-    """Sums over bookings. `since_ms` is the first payment among them."""
-
-    bookings: int
-    since_ms: int | None
-    impressions: int
-    clicks: int
-    spent: Mapping[str, CurrencySpent]
-
-
-def totals_of(bookings: Iterable[MoneyOf], impressions: int, clicks: int) -> BookingTotals:
-    """The sums over bookings that were shown and clicked so often, by currency in order."""
-    number, since_ms, spent = 0, None, defaultdict[str, CurrencySpent](CurrencySpent)
-    for each in bookings:
-        number += 1
-        if each.paid_ms is not None:
-            since_ms = each.paid_ms if since_ms is None else min(since_ms, each.paid_ms)
-            sums = spent[each.currency]
-            sums.paid_cents += each.paid_cents
-            sums.refunded_cents += each.refunded_cents
-            sums.refunds += each.refunded_cents > 0
-    return BookingTotals(number, since_ms, impressions, clicks, dict(sorted(spent.items())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,14 +194,25 @@ class SponsorshipStore(Protocol):
 
     async def sponsor(self, tenant_id: str) -> Sponsor | None: ...
     async def billing_details(self, tenant_id: str) -> BillingDetails | None: ...
-    async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]: ...
+    async def shared_reports(self, tenant_id: str) -> Sequence[SharedReport]: ...
+    async def sponsors(self, before: Before | None, limit: int, text: str | None = None) -> Sequence[Sponsor]:
+        """Sponsors; with a search, those with this id or account id, or with the text in their name or website."""
+        ...
+
     async def campaigns(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[CampaignView]: ...
     async def campaign(self, tenant_id: str | None, campaign_id: str) -> CampaignView | None: ...
 
     async def everybodys_campaigns(
-        self, status: CampaignStatus | None, place: Before | None, limit: int, *, oldest: bool = False
+        self,
+        status: CampaignStatus | None,
+        place: Before | None,
+        limit: int,
+        text: str | None = None,
+        *,
+        oldest: bool = False,
     ) -> Sequence[CampaignView]:
-        """Campaigns in a state, or in any. `oldest` lists them oldest first, strictly after `place`."""
+        """Campaigns in a state, or in any. `oldest` lists them oldest first, strictly after `place`. A search finds those
+        with this id, or with the text in their name, their target or the name of their sponsor."""
         ...
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]: ...
@@ -262,10 +239,10 @@ class SponsorshipStore(Protocol):
         ...
 
     async def deliveries(
-        self, tenant_id: str, days: Days, after: Before | None, limit: int
+        self, tenant_id: str, days: Days, after: Before | None, limit: int, only: Only = ALL
     ) -> Sequence[BookingDelivered]:
-        """Bookings of an account that were paid and touch these days, with their counts on them, oldest first, strictly
-        after a place."""
+        """Bookings of an account that were paid and touch these days, all or some `only`, with their counts on them, oldest
+        first, strictly after a place."""
         ...
 
     async def runs(self, tenant_id: str, days: Days, most: int) -> Sequence[Run]:
@@ -274,6 +251,10 @@ class SponsorshipStore(Protocol):
 
     async def counted(self, booking_ids: Sequence[str], days: Days) -> Sequence[DayCounted]:
         """The counts of bookings on these days, in their order for each booking."""
+        ...
+
+    async def shared_report(self, token_hash: bytes) -> SharedReport | None:
+        """The report behind a link, if it is shared, and by an account that exists and is not suspended."""
         ...
 
     async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
@@ -294,8 +275,11 @@ class SponsorshipStore(Protocol):
         """The audit records, newest first: of one target, of one account that acted, of both, or all."""
         ...
 
-    async def revision(self) -> int:
-        """The revision of the newest change that the public can see."""
+    async def revision(self) -> int: ...
+
+    async def ads_beside(self, slot_id: str, from_ms: int, until_ms: int, now_ms: int) -> Mapping[int, int]:
+        """By week from `from_ms` to before `until_ms`: how many other slots on the side of a slot are paid for, or held.
+        Weeks without any are left out. Empty for an unknown slot."""
         ...
 
     async def overview(self, from_week_ms: int) -> Overview:
@@ -342,8 +326,10 @@ class SponsorshipStore(Protocol):
         """The same as lines of a file, with their status at `now_ms`."""
         ...
 
-    async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:
-        """The campaigns that wait for review, most urgent first, strictly after a place."""
+    async def review_queue(
+        self, now_ms: int, after: Urgency | None, limit: int, text: str | None = None
+    ) -> Sequence[Waiting]:
+        """The campaigns that wait for review, most urgent first, strictly after a place; a search is that of campaigns."""
         ...
 
     async def revenue(self, from_ms: int, until_ms: int) -> Sequence[MonthRevenue]:

@@ -22,6 +22,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
+from actors.bookings.reports import SharedReport
 from actors.shared.groups import Groups
 from actors.times import weeks_from
 from actors.values import Agent, AuditRecord, Filtered, together
@@ -123,6 +124,16 @@ class UnitOfWork:
                 total += before is None and campaign.tenant_id == tenant_id
                 pending += campaign.waits - (before is not None and before.waits)
         return CampaignCounts(total, pending)
+
+    def last_week(self, tenant_id: str) -> tuple[int, int]:
+        """The impressions and clicks of all bookings of an account with a followed one, in the week before this one."""
+        return self._snapshot.last_week.get(tenant_id, (0, 0))
+
+    def shared(self, tenant_id: str) -> list[SharedReport]:
+        """The reports that an account shares."""
+        known = {each.id: each for each in self._snapshot.shared.get(tenant_id, [])} | self.decision.shared
+        ended = self.decision.unshared
+        return [each for each in known.values() if each.tenant_id == tenant_id and each.id not in ended]
 
     @property
     def reviews(self) -> WaitingReviews:

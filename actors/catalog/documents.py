@@ -13,4 +13,7 @@ def category_of(document: bytes) -> str | None:
     a catalog. Within a text, a quote has a backslash before it, so that no text looks like the key.
     """
     found = _CATEGORY.search(document)
-    return None if found is None else str(json.loads(found[1]))
+    if found is None:
+        return None
+    # Without a backslash, the text is what stands between its quotes.
+    return str(json.loads(found[1])) if b"\\" in found[1] else found[1][1:-1].decode()

@@ -65,10 +65,16 @@ class SubmissionActor(RecordingActor[Message, Answer, SubmissionStore, Submissio
         return await self._store.submission(tenant_id, submission_id)
 
     async def for_review(
-        self, status: SubmissionStatus | None, after: Place | None, limit: int, *, oldest: bool = False
+        self,
+        status: SubmissionStatus | None,
+        after: Place | None,
+        limit: int,
+        text: str | None = None,
+        *,
+        oldest: bool = False,
     ) -> Sequence[SubmissionView]:
         """Everybody's submissions. Raises `StorageUnavailable`."""
-        return await self._store.for_review(status, after, limit, oldest=oldest)
+        return await self._store.for_review(status, after, limit, text, oldest=oldest)
 
     # The batch.
 

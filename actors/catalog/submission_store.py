@@ -34,7 +34,14 @@ class SubmissionStore(Protocol):
         ...
 
     async def for_review(
-        self, status: SubmissionStatus | None, after: Place | None, limit: int, *, oldest: bool = False
+        self,
+        status: SubmissionStatus | None,
+        after: Place | None,
+        limit: int,
+        text: str | None = None,
+        *,
+        oldest: bool = False,
     ) -> Sequence[SubmissionView]:
-        """Everybody's submissions, of one status or all, newest or oldest first, strictly after a place."""
+        """Everybody's submissions, of one status or all, newest or oldest first, strictly after a place. A search finds
+        those with this id, of the account with this email, or with the text in their slug or name."""
         ...

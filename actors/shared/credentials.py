@@ -66,6 +66,8 @@ BROWSER_TOKEN = TokenKind("brw_")
 """The value of the cookie of a browser that asks for a sign-in code."""
 SIGN_IN_LINK_TOKEN = TokenKind("sgn_")
 """The token of an operator's sign-in link."""
+SHARE_TOKEN = TokenKind("rpt_")
+"""The token of a link to a shared report."""
 
 
 def new_key(kind: Kind, entropy: bytes) -> str:

@@ -23,7 +23,8 @@ _GRAMS = 24
 """Browsers have at most 14 of the groups of four characters. An agent with more than so many is made to be slow."""
 
 RELAYS = "http-library"
-"""The tag of HTTP libraries. These run no scripts, so whoever reports events with one means to: relays do."""
+"""The tag of HTTP libraries. These run no scripts, so whoever reports events with one means to: relays do. A program with
+the name of a browser and that of a library is none."""
 
 _APPS = (
     r"Asana\/|Blackboard|Bluesky\/|Code\/1\.|Feedly|Fluid|Freespoke\/|Goodreads|Grammarly\/|Instapaper\/|Mastodon|"
@@ -47,16 +48,29 @@ _NAMES = re.compile(
 """The words by which crawlers name themselves. `CUBOT_NOTE_7` is a phone, and `acme-robot-relay/1.0` a relay."""
 
 _TOOLS = (
-    "alertra appsignal applitools assetnote blazemeter browserless casperjs catchpoint cloudflare- contentking "
-    "cronitor cypress/ debugbear dejaclick diagnostics freshping functionize gomezagent gtmetrix happydom "
-    "htmlunit inspector iplabel jsdom kube-probe lighthouse linkchecker loadforge monitor monsido mshots netcraft "
-    "neustar nightmare nightwatch novaact observatory pa11y pagespeed percy/ prerender ptst rendertron screenshot "
-    "sematext seobility siege/ slimerjs speedcurve synthetic testcafe uptime validator wappalyzer webdriver "
-    "webkit2png webpagetest webthumb whatcms wkhtmlto woorank zombie.js"
+    r"accessibe adbeat ahrefs alertra algolia anthropic apica apiflash apify appdynamics applitools appscan appsignal "
+    r"arachni assetnote backstopjs better.?stack binaryedge bitsight blazemeter brightedge browserbase browserless "
+    r"browserling browserstack builtwith burp.?suite burpcollab calibreapp cardyb casperjs catchpoint censys "
+    r"changedetect changetower chatgpt.agent chromatic chromedriver cloudflare[-do] cloudwatch compuware confiant "
+    r"contentking cookieyes crawlee criminalip criticalcss cronitor crossbrowser cutycapt cypress datadog datatrue "
+    r"debugbear dejaclick diagnostics docraptor doubleverify dynatrace elb-health ensighten fasterize fetcher "
+    r"fluxguard freshping functionize gatling geckodriver geoedge ghost.?inspector gomezagent google.?page googlehc "
+    r"gotenberg grader grafana grapeshot gtmetrix hadrian happydom heartbeat hexomet hexowatch host-?tracker "
+    r"hostedscan htmlunit httrack hubspot hyperbrowser hyperping icinga insightappsec inspector instatus invicti "
+    r"iplabel iubenda jetoctopus jinareader jmeter jsdom kube-probe lambdatest leakix lighthouse link.?check loadforge "
+    r"loadrunner lscache mabl meta-external miniflux mixnode monitis monitor monsido montastic morningscore mshots "
+    r"nagios neoload netcraft netlify netsparker neustar new.?relic nightmare nightwatch nitropack nmap novaact nuclei "
+    r"observatory oh.?dear onyphe optimole osano owasp pa11y page2images pagepeeker pagespeed peer39 pentest percy "
+    r"phishtank postman prerender probely prtg ptst rapid7 raygun rendertron requestmetrics ruxitsynthetic sauce.?labs "
+    r"scorecard scraperapi scrapingant scrapingbee screenshot se.?ranking searchmetrics sematext semrush seobility "
+    r"serpstat shodan shrinktheweb siege/ similarweb sistrix site.?monitor siteaudit siteimprove siteliner slimerjs "
+    r"smartbear snapito solarwinds speedcurve swiftype synthetic tag.?inspector tavily tenable testcafe theoldreader "
+    r"thum\.io transcoder tricentis trustarc upguard uptime url2png urlbox urlscan usercentrics userway validator "
+    r"vercel visual.?ping vulnerab wachete wapiti wappalyzer weasyprint webdriver webkit2png webpagetest webshot "
+    r"websnap webthumb whatcms whatruns whiteops wkhtmlto woorank wp.?rocket xovi yandex.?metri yellowlab yottaa "
+    r"zenrows zombie\.js"
 )
-"""Programs that have the name of a browser and add theirs, or what they do."""
-
-_EACH_TOOL = tuple(_TOOLS.split())
+"""Patterns of programs that have the name of a browser and add theirs, or what they do. Others begin with it."""
 
 _NOTES = re.compile(
     # `(compatible; Name/1.0)`, unless it is an old browser, and `like Gecko; Name`.
@@ -65,12 +79,19 @@ _NOTES = re.compile(
     # A name instead of a system and an engine, or one of Google's.
     r"|^mozilla/5\.0 [\w/. -]*$|google-(?!nexus|pixel)[a-z]"
     # The address of those who run it.
-    r"|[+(;] ?\+?https?://|mailto:|[a-z0-9]@[a-z][a-z0-9-]*\.[a-z]|(?<![a-z])scanner|checker/"
+    r"|[+(;] ?\+?https?://|mailto:|[a-z0-9]@[a-z][a-z0-9-]*\.[a-z]|(?<![a-z])(?:scanner|seo(?!u))|checker/"
 )
 """The signs of other programs that have the name of a browser."""
 
-_DEVICE = re.compile(r"\blinux;(?![^()]*-google)[^()]*?\b(?:android|adr)\b[^()]*?(?=[()]|applewebkit|$)", re.IGNORECASE)
+_DEVICE = re.compile(
+    r"\blinux;(?![^()]*(?:-google|catchpoint|screenshot))[^()]*?\b(?:android|adr)\b[^()]*?"
+    r"(?:build/[^;()]*(?=;)|(?=[()]|applewebkit|$))",
+    re.IGNORECASE,
+)
 """Where a browser names its phone. No model makes its owner a crawler."""
+
+_APP = re.compile(r" cfnetwork/|\b(?:android|iphone_os)/[\d.]+ device/|\bbuild \d+/android")
+"""The signs of an app on a person's device, which may share its name with a program."""
 
 
 def is_crawler(agent: str) -> bool:
@@ -81,12 +102,12 @@ def is_crawler(agent: str) -> bool:
 @lru_cache(REMEMBERED)
 def _is_crawler(agent: str) -> bool:
     browser = agent.startswith("Mozilla/5")
-    if browser and any(map(agent.lower().__contains__, _EACH_TOOL)):
-        return True
     agent = _DEVICE.sub("", agent)
     lower = agent.lower()
     if _NAMES.search(lower) or (browser and _NOTES.search(lower)):
         return True
+    if not browser and _APP.search(lower):
+        return False
     listed = _listed()
     found = listed.keys() & {lower[at : at + _GRAM] for at in range(len(lower) - _GRAM + 1)}
     return len(found) > _GRAMS or any(_compiled(listed[gram]).search(agent) for gram in (*found, ""))
@@ -100,12 +121,16 @@ def _listed() -> dict[str, str]:
     """The alternatives of the list by four characters in lower case. Those without so many are under the empty string."""
     apps = _APPS.split("|")
     listed: dict[str, list[str]] = {"": []}
+    for pattern in _TOOLS.split():
+        listed.setdefault(_grams(pattern)[0], []).append(f"^(?:Mozilla/.*(?<![a-z]))?{pattern}")
     for entry in json.loads(files("crawleruseragents").joinpath("crawler-user-agents.json").read_bytes()):
-        pattern = _BROAD.get(entry["pattern"], entry["pattern"])
-        if pattern is None or RELAYS in entry["tags"]:
+        pattern = _BROAD.get(entry["pattern"], entry["pattern"]) or ""
+        if not pattern:
             continue
         # What continues another word is another name: `WIRED/` is not `RED/`.
         start = "^" if pattern in apps else "(?<![A-Za-z0-9])" if pattern[0].isalnum() else ""
+        if RELAYS in entry["tags"]:
+            pattern, start = pattern.lstrip("^"), "^Mozilla/.*(?<![A-Za-z0-9])"
         for gram in _grams(pattern):
             listed.setdefault(gram, []).append(f"{start}(?:{pattern})")
     return {gram: "|".join(patterns) for gram, patterns in listed.items()}
@@ -114,7 +139,7 @@ def _listed() -> dict[str, str]:
 def _grams(pattern: str) -> Sequence[str]:
     """Four characters of every match of the pattern, or of each of its alternatives. Empty if one may have fewer."""
     alternatives = [pattern] if "(" in pattern.replace(r"\(", "") else pattern.split("|")
-    return [max(_literals(each), key=len, default="")[:_GRAM].lower() for each in alternatives]
+    return [max(_literals(each), key=len, default="")[-_GRAM:].lower() for each in alternatives]
 
 
 _TOKEN = re.compile(r"\\?[^\\](?:[*?+]|\{\d*,?\d*\})|\\.|\[[^]]*\][*?+]?|\((?:\\.|[^()])*\)[*?+]?|.", re.DOTALL)

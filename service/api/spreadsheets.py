@@ -33,6 +33,9 @@ SLICE_LINES = 10
 WRITTEN_LINES = 50
 """The same, where the store has written most of their cells."""
 
+TURNS = 4
+"""Turns of the event loop between two slices: about as many as a request takes, which so meets one slice or two."""
+
 PIECE_BYTES = 16 * 1024
 """Bytes that are sent at a time: small enough for all requests of one HTTP/2 connection to be exports."""
 
@@ -136,7 +139,8 @@ class Spreadsheet(Generic[Row, Position]):
                 nursery.start_soon(self._read_ahead, rows)
             for some in self.parts(rows):
                 self._made += some
-                await trio.lowlevel.checkpoint()
+                for _ in range(TURNS):
+                    await trio.lowlevel.checkpoint()
 
     async def _read_ahead(self, before: Sequence[Row]) -> None:
         """Read the page after some rows. A failure is raised when those are sent."""

@@ -167,6 +167,8 @@ CATALOG = (
     command("report", "GET sponsors/delivery", "Report what your bookings delivered, by campaign and slot.",
             _show_report, argument("--from DATE", "first day (UTC); default: 29 days before the last"),
             argument("--to DATE", "last day (UTC), such as 2026-11-18; default: today"),
+            argument("--campaign ID", "only bookings of this campaign", "campaignId"),
+            argument("--slot ID", "only bookings of this slot", "slotId"),
             csv="print every booking and day as CSV"),
 )
 # fmt: on

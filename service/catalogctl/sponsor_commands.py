@@ -307,7 +307,7 @@ SPONSOR = (
     command("request-refund", f"POST {_BOOKING}/refund-request", "Ask for the refund of a paid booking.", BOOKING,
             *required(reason="why; an administrator reads it")),
     command("invoices", "GET sponsors/invoices", "List your invoices and credit notes, newest first.", INVOICES,
-            paged=True),
+            paged=True, csv="print every document as CSV"),
     command("delivery", "GET sponsors/bookings", "Show impressions, clicks and their ratio.", DELIVERY,
             argument("[BOOKING]", "its id; default: all bookings", ""), paged=True,
             csv="print the days of one booking as CSV", run=_show_delivery),

@@ -12,10 +12,9 @@ from tqdm import tqdm
 
 from actors.clock import SystemEntropy
 from actors.kernel.supervision import Member, running
-from actors.values import Agent, Refused, TransientStorageError
+from actors.values import Agent, Refused
 from service.cli.command import CommandError
 from service.config.model import Config
-from service.process.exit_status import first_of
 from service.running.foundation import storage_options
 from storage.opening import Opened, open_storage
 
@@ -35,38 +34,27 @@ async def open_with_running_node(
     """Open storage, next to a running server or without one. With `create`, a new data directory gets a database. Without
     `migrates`, a database that lacks a migration is an error.
 
-    Raises `StorageError` if storage cannot be opened, and `CommandError` if the database fails during the block.
+    Raises `StorageError` if storage cannot be opened.
     """
     options = storage_options(config)
     async with open_storage(options, data_dir, beside=True, create=create, migrates=migrates) as opened:
-        with database_errors():
-            yield opened
+        yield opened
 
 
 @asynccontextmanager
 async def open_to_read(config: Config, data_dir: Path) -> AsyncIterator[Opened]:
     """`open_with_running_node`, for a command that reports: nothing is migrated, and no statement can write."""
     async with open_storage(storage_options(config), data_dir, beside=True, create=False, reads_only=True) as opened:
-        with database_errors():
-            yield opened
+        yield opened
 
 
 @asynccontextmanager
 async def open_actor(config: Config, data_dir: Path, new: "NewActor[A]") -> AsyncIterator[tuple[A, Opened]]:
-    """A running actor over open storage. Raises `CommandError` if the database fails during the block."""
+    """A running actor over open storage."""
     async with open_with_running_node(config, data_dir) as opened:
         actor = await new(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
         async with running([actor]):
             yield actor, opened
-
-
-@contextmanager
-def database_errors() -> Iterator[None]:
-    """Turn a failure of the database into a `CommandError`, also one that comes out of a nursery."""
-    try:
-        yield
-    except* TransientStorageError as errors:
-        raise CommandError(f"the database is not available: {first_of(errors)}") from None
 
 
 def accepted(outcome: T | Refused) -> T:

@@ -9,6 +9,7 @@ from service.config.process import Actors, Backup, DatabaseSection, Http, Log, N
 from service.config.sections import (
     Account,
     Admin,
+    Advertise,
     Billing,
     Bookings,
     Campaigns,
@@ -54,6 +55,7 @@ class Config(Section):
     device: Device
     pages: Pages
     site: SiteSection
+    advertise: Advertise
     admin: Admin
     billing: Billing
     bookings: Bookings

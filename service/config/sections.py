@@ -131,6 +131,7 @@ class SiteSection(Section):
     terms_url: OptionalUrl
     terms_version: Annotated[str, format_of(r"[!-~]{0,40}", "must be at most 40 ASCII characters without spaces")]
     privacy_url: OptionalUrl
+    ads_per_side: Annotated[int, Field(ge=1, le=6)]
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -155,6 +156,14 @@ class SiteSection(Section):
         """Label and address of each link about the site, for the footer of pages and mails."""
         known = [("Terms", self.terms_url), ("Privacy", self.privacy_url), ("Contact", self.contact)]
         return [(label, url) for label, url in known if url] + [(each.label, each.url) for each in self.links]
+
+
+class Advertise(Section):
+    audience: Annotated[
+        str,
+        AfterValidator(str.strip),
+        format_of(r"[^\x00-\x09\x0b-\x1f\x7f]{0,2000}", "must be text of at most 2000 characters, without tabs"),
+    ]
 
 
 class Admin(Section):

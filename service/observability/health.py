@@ -17,6 +17,7 @@ from actors.events.servers import ServerWatch
 from actors.kernel.periodic import PeriodicTask
 from actors.kernel.statistics import ActorStatistics, State
 from actors.values import StorageUnavailable, WritesRefused
+from service.observability.request_counts import LastHour
 
 log = logging.getLogger(__name__)
 
@@ -78,12 +79,13 @@ class Health:
     clock: Clock
     stopping: bool = False
     history: ReadinessHistory = field(init=False)
+    hour: LastHour = field(init=False)
     _pinging: trio.Lock = field(default_factory=trio.Lock)
     _checked: float = -1.0
     _problem: str | None = None
 
     def __post_init__(self) -> None:
-        self.history = ReadinessHistory(self.clock)
+        self.history, self.hour = ReadinessHistory(self.clock), LastHour(self.clock)
 
     async def database_problem(self) -> str | None:
         """The database's problem, if any. Pings it at most four times a second."""
@@ -144,16 +146,19 @@ async def readiness_of(health: Health) -> Readiness:
 
 
 class ReadinessWatch(PeriodicTask):
-    """Checks the readiness of the node, so that its history has no gap where nothing else asks."""
+    """Checks the readiness of the node, so that its history has no gap where nothing else asks. Calls `sample`, which keeps
+    its load."""
 
     name = "readiness"
     tolerated = (Exception,)
 
-    def __init__(self, health: Health) -> None:
+    def __init__(self, health: Health, sample: Callable[[], object]) -> None:
         super().__init__(CHECK_SECONDS)
         self._health = health
+        self._sample = sample
 
     async def _round(self) -> None:
+        self._sample()
         await readiness_of(self._health)
 
 

@@ -13,7 +13,15 @@ from typing import Any, Literal, TextIO
 
 from actors.clock import SECOND_MS, SystemClock
 from actors.kernel.mailbox import request_id, trace_context
-from actors.shared.credentials import BROWSER_TOKEN, CLAIM_TOKEN, DEVICE_CODE, SESSION_TOKEN, SIGN_IN_LINK_TOKEN, Kind
+from actors.shared.credentials import (
+    BROWSER_TOKEN,
+    CLAIM_TOKEN,
+    DEVICE_CODE,
+    SESSION_TOKEN,
+    SHARE_TOKEN,
+    SIGN_IN_LINK_TOKEN,
+    Kind,
+)
 from service.tokens.links import LINK_PREFIX
 
 STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "unlimited"}
@@ -26,6 +34,7 @@ _TOKENS = (
     DEVICE_CODE.prefix,
     BROWSER_TOKEN.prefix,
     SIGN_IN_LINK_TOKEN.prefix,
+    SHARE_TOKEN.prefix,
 )
 _SECRET = re.compile(rf"(cs_(?:{'|'.join(Kind)})_[0-9A-Za-z]{{4}}|{'|'.join(_TOKENS)})[0-9A-Za-z_]+")
 """Keys, after the part that may be shown, and tokens, whole or truncated."""

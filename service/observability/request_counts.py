@@ -1,13 +1,15 @@
-"""The requests that a process answered: counts, times and refusals, for the metrics and for the status of a node."""
+"""The requests that a process answered, for metrics and the status of a node, and its load in the last hour."""
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+
+from actors.clock import MINUTE_MS, Clock
 
 LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 FAILED = 500
@@ -53,6 +55,10 @@ class AnswerCounts(Collector):
         failures = sum(count for (_, status), count in self._requests.items() if status >= FAILED)
         return AnswerSummary(self._requests.total(), failures, _within(buckets, 0.5), _within(buckets, 0.99))
 
+    def refusals(self) -> int:
+        """All refusals together."""
+        return self._refusals.total()
+
     def collect(self) -> Iterable[Metric]:
         requests = CounterMetricFamily("catalog_requests", "Requests answered.", labels=["operation", "status"])
         for (operation, status), count in self._requests.items():
@@ -66,6 +72,55 @@ class AnswerCounts(Collector):
         for code, count in self._refusals.items():
             refusals.add_metric([code], count)
         yield from (requests, latency, refusals)
+
+
+SPAN_MS = 2 * MINUTE_MS
+SPANS = 30
+"""An hour in spans of two minutes."""
+
+
+class Load(NamedTuple):
+    """What a process did: requests answered, those that failed, refusals and events recorded. And what it had at a moment:
+    connections of the database in use, and mails that wait."""
+
+    requests: int
+    failures: int
+    refusals: int
+    recorded: int
+    busy: int
+    mails: int
+
+    def since(self, before: "Load") -> "Load":
+        """What was done since another load, which counted from the same start, and what that one had."""
+        return Load(
+            self.requests - before.requests,
+            self.failures - before.failures,
+            self.refusals - before.refusals,
+            self.recorded - before.recorded,
+            before.busy,
+            before.mails,
+        )
+
+
+class LastHour:
+    """The load of a process in the last hour, by spans. Lost when the process ends."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._samples: deque[tuple[int, Load]] = deque(maxlen=SPANS)
+
+    def sample(self, load: Callable[[], Load]) -> None:
+        """Keep the load at the start of a span. Further samples of a span are left out."""
+        span = self._clock.now_ms() // SPAN_MS
+        if not self._samples or self._samples[-1][0] < span:
+            self._samples.append((span, load()))
+
+    def spans(self, now: Load) -> list[Load | None]:
+        """The load of each span, oldest first; None without a sample, as before the process started."""
+        last = self._clock.now_ms() // SPAN_MS
+        ends = [*(load for _, load in self._samples), now][1:]
+        by_span = {span: end.since(load) for (span, load), end in zip(self._samples, ends, strict=True)}
+        return [by_span.get(span) for span in range(last - SPANS + 1, last + 1)]
 
 
 def _within(buckets: Sequence[int], share: float) -> float | None:

@@ -3,13 +3,14 @@
 import logging
 from collections.abc import Callable
 
+from actors.values import TransientStorageError
 from service.config.user_errors import UserError
 from service.http.listen_address import ListenError
 from service.process.supervisor import TooManyRestarts, WorkerFailed
 from service.terminal.output import BUG, INTERRUPTED, USAGE, OutputLost
 from storage.opening import StorageError
 
-EXPECTED = (UserError, ListenError, StorageError, WorkerFailed)
+EXPECTED = (UserError, ListenError, StorageError, TransientStorageError, WorkerFailed)
 """Errors that an operator can fix, shown without a traceback."""
 
 log = logging.getLogger(__name__)
@@ -21,7 +22,7 @@ def outcome_of(work: Callable[[], int], report: Callable[[str], None]) -> int:
     try:
         return work()
     except EXPECTED as error:
-        report(str(error))
+        report(_told(error))
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -36,7 +37,7 @@ def _of_group(group: BaseExceptionGroup[BaseException], report: Callable[[str], 
         raise first_of(lost) from None
     known, rest = group.split(EXPECTED)
     if rest is None and known is not None:
-        report(str(first_of(known)))
+        report(_told(first_of(known)))
         return USAGE
     if group.split(KeyboardInterrupt)[1] is None:
         return INTERRUPTED
@@ -46,6 +47,10 @@ def _of_group(group: BaseExceptionGroup[BaseException], report: Callable[[str], 
         return BUG
     log.critical("the service is stopping after an unexpected error", exc_info=group)
     return BUG
+
+
+def _told(error: BaseException) -> str:
+    return f"the database is not available: {error}" if isinstance(error, TransientStorageError) else str(error)
 
 
 def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:

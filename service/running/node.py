@@ -19,6 +19,7 @@ from actors.kernel.supervision import running
 from actors.nodes.messages import NodeInfo
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
+from service.api.operations.node_status import sample_load
 from service.config.model import Config
 from service.http.asgi import App
 from service.http.listen_address import ListenAddress
@@ -135,6 +136,7 @@ async def open_app(
     config: Config, data_dir: Path, opened: Opened, url: str, certificate_expires: float | None = None
 ) -> AsyncIterator[tuple[Assembly, App]]:
     """Run a node, and make the ASGI application over it. For `url` see `open_node`."""
+    gc.set_threshold(20_000, 50, 100)  # before a large catalog is loaded, which would be collected again and again
     async with open_node(config, data_dir, opened, url) as node:
         _favour_the_loop()
         node.metrics.observe_machine(None if config.database.url else data_dir, certificate_expires)
@@ -149,7 +151,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     ports = await system_ports(config, data_dir, opened, url)
     async with _open_tracer(config, ports) as tracer:
         node = assemble(config, opened, replace(ports, tracer=tracer), limits)
-        members = [*node.members, ReadinessWatch(node.services.health)]
+        members = [*node.members, ReadinessWatch(node.services.health, partial(sample_load, node.services))]
         async with running(members, drain_seconds=limits.drain_seconds):
             log.info("node %s is up", node.services.nodes.node.id)
             log.debug("its members: %r", members)
@@ -192,5 +194,4 @@ def _favour_the_loop() -> None:
     Other threads keep the interpreter from it for a millisecond at most."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 50, 100)
     sys.setswitchinterval(0.001)

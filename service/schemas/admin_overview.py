@@ -47,7 +47,8 @@ class BookingsQuery(ListQuery):
     )
     slot: FreeText[_Named] = Field(default=None, description="Only bookings of the slot with this id")
     query: FreeText[SearchText] = Field(
-        default=None, description="The id of a booking or of its payment, or a part of the sponsor's name"
+        default=None,
+        description="The id of a booking or of its payment, or a part of the name of the sponsor or of the slot",
     )
     trouble: Choice[Literal["true", "false", "requested"]] = choice(
         "Only bookings whose payment needs a person (disputes, failed refunds, requests for refunds), only the others, or "

@@ -69,6 +69,12 @@ class RefundRequest(Strict):
     reason: Note = Field(description="Reason for the refund")
 
 
+class VideoMaterial(Strict):
+    """What a video is made from: links, notes, or both; null takes it back."""
+
+    material: Note | None = Field(description="Links to material, notes, or both; null for nothing")
+
+
 class RefundDecline(Strict):
     """An administrator's reason for declining a refund. The sponsor reads it."""
 
@@ -114,6 +120,7 @@ class Booking(BaseModel):
     youtubeStatus: Literal["planned", "published"] | None = optional("State of the video; only for packages with one")
     youtubeUrl: str | None = optional("Address of the video, once it has one")
     youtubeNotes: str | None = optional("Notes about the video")
+    videoMaterial: str | None = optional("What the video is made from, in the words of the sponsor")
     periodStart: Milliseconds | None = optional(
         "First day that was bought, in epoch milliseconds, if the first week had begun; otherwise it is `weekStart`"
     )

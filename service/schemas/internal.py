@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, create_model
 
 from service.schemas.bookings import Booking
-from service.schemas.fields import Query
+from service.schemas.campaigns import Campaign
+from service.schemas.fields import NEWEST_MS, Query, Strict
+from service.schemas.invoices import Invoice
 from service.schemas.reports import Delivered, ReportQuery
 
 
@@ -68,6 +70,17 @@ class ReadinessDay(BaseModel):
     sinceMs: int
     hours: list[ReadyHour]
     spans: list[UnreadySpan]
+
+
+class LoadHour(BaseModel):
+    """The load of a process in each two minutes of the last hour, oldest first; None where nothing is known."""
+
+    requests: list[int | None]
+    failures: list[int | None]
+    refusals: list[int | None]
+    recorded: list[int | None]
+    busy: list[int | None]
+    mails: list[int | None]
 
 
 class CatalogSize(BaseModel):
@@ -149,14 +162,81 @@ class FigureTable(BaseModel):
     items: list[Figure]
 
 
+class FiguresBefore(BaseModel):
+    """What the days from `first` to `last` had, which are as many as those of a report and directly before them. `ran` says
+    whether a booking ran on one of them."""
+
+    first: str
+    last: str
+    ran: bool
+    impressions: int
+    clicks: int
+
+
+class FiguresCost(BaseModel):
+    """What was paid in a currency for the days of a report, without what was refunded, and what it reached."""
+
+    currency: str
+    cents: int
+    impressions: int
+    clicks: int
+
+
 class DeliveryFigures(Delivered):
     """A report of the days from `first` to `last`. `days` has those on which something ran, each with its start, impressions
-    and clicks."""
+    and clicks. `before` is None if the days before have too many rows to be compared. `campaigns` and `slots` are the ids and
+    names of all that ran, from which a filter chooses."""
 
     first: str
     last: str
     days: list[tuple[int, int, int]]
     tables: dict[str, FigureTable]
+    before: FiguresBefore | None
+    costs: list[FiguresCost]
+    campaigns: dict[str, str]
+    slots: dict[str, str]
+
+
+class ShareBody(Strict):
+    """Whether a shared report shows what was paid."""
+
+    costs: bool = False
+
+
+class Shared(BaseModel):
+    """A link to a report, without its token. Ids that are None leave nothing out."""
+
+    id: str
+    first: str
+    last: str
+    campaignId: str | None
+    slotId: str | None
+    costs: bool
+    createdAt: int
+
+
+class SharedMade(BaseModel):
+    """A new link with its address, which is shown once."""
+
+    shared: Shared
+    url: str
+
+
+class SharedList(BaseModel):
+    """The links of an account that work, newest first, and how many may work at a time."""
+
+    items: list[Shared]
+    most: int
+
+
+class SharedFigures(BaseModel):
+    """A report as those who have its link see it, with the campaign and the slot that it is about. Without `costs`, its
+    figures have none."""
+
+    sponsor: str | None
+    costs: bool
+    only: tuple[str | None, str | None]
+    figures: DeliveryFigures
 
 
 class StoppedMails(BaseModel):
@@ -175,6 +255,7 @@ class Purchase(BaseModel):
     status: str
     sponsor: str | None
     campaign: str
+    slotId: str
     slot: str
     package: str | None
     weeks: int
@@ -193,6 +274,31 @@ class Purchase(BaseModel):
     paymentIssue: str | None
     changed: bool = False
     """Whether this call paid for the booking or cancelled it."""
+
+
+class ShareQuery(Query):
+    """The weeks of a booking, or several that one may begin with."""
+
+    weekStart: int = Field(ge=0, le=NEWEST_MS)
+    weeks: int = Field(ge=1, le=104)
+
+
+class WeekShare(BaseModel):
+    """The ads on the side of a slot in a week, its own included, and the share of page views on which each stands."""
+
+    weekStart: int
+    ads: int
+    share: float
+
+
+class ShareOfVoice(BaseModel):
+    """The share of an ad in each week, from what is booked now. `slots` are sold on its side, and `floor` is its share once
+    all of them are booked."""
+
+    side: Literal["left", "right"]
+    slots: int
+    floor: float
+    weeks: list[WeekShare]
 
 
 class Spent(BaseModel):
@@ -239,3 +345,19 @@ class BookingSteps(BaseModel):
     """The steps of a booking and its campaign since it was made, oldest first; the newest ones if there are very many."""
 
     items: list[BookingStep]
+
+
+class BookingDossier(BaseModel):
+    """Everything of a booking that administrators look at: its ad, its payment, its documents, oldest first, and its counts
+    by day, each with its start, impressions and clicks. `paidCents` is in `paidCurrency`."""
+
+    booking: Booking
+    campaign: Campaign
+    accountId: str
+    paymentId: str | None
+    paidAt: int | None
+    paidCents: int | None
+    paidCurrency: str
+    refundDueAt: int | None
+    invoices: list[Invoice]
+    days: list[tuple[int, int, int]]

@@ -83,6 +83,13 @@ class PlacementList(BaseModel):
     placements: list[Placement] = Field(description="The placements")
 
 
+class PageAds(BaseModel):
+    """The placements that a page view shows on each side."""
+
+    left: list[Placement]
+    right: list[Placement]
+
+
 def _current_when_empty(value: Any) -> Any:
     return None if value == "" else whole_number(value)
 

@@ -47,6 +47,10 @@ SearchText = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]
 _Words = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")]
 
 
+SEARCH_READS = "A search reads 20,000 rows of a page at most"
+CAMPAIGN_SEARCH = f"The id of a campaign, or a part of its name, of its target or of the sponsor's name. {SEARCH_READS}"
+
+
 def choice(description: str, **more: Any) -> Any:
     """The field of a `Choice`."""
     return Field(default=None, description=description, json_schema_extra=_or_empty, **more)
@@ -131,3 +135,19 @@ class CampaignsQuery(ListQuery):
         "Only campaigns with this status"
     )
     order: Choice[Literal["newest", "oldest"]] = choice("Sort order; newest first by default")
+    query: FreeText[SearchText] = Field(default=None, description=CAMPAIGN_SEARCH)
+
+
+class ReviewsQuery(SponsorshipQuery):
+    """Query of the campaigns that wait for review."""
+
+    query: FreeText[SearchText] = Field(default=None, description=CAMPAIGN_SEARCH)
+
+
+class SponsorsQuery(ListQuery):
+    """Query of the administrators' list of sponsors."""
+
+    query: FreeText[SearchText] = Field(
+        default=None,
+        description=f"The id of a sponsor or of its account, or a part of its name or website. {SEARCH_READS}",
+    )

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_m
 from actors.events.messages import SiteDelivered
 from actors.times import day_of
 from actors.values import Filtered
-from service.schemas.fields import Count, Milliseconds, Query, Ratio
+from service.schemas.fields import Cents, Count, Milliseconds, Query, Ratio
 from service.schemas.lists import FileFormat
 
 EPOCH = date(1970, 1, 1)
@@ -64,6 +64,9 @@ class DeliveryQuery(Query):
     format: FileFormat = "json"
 
 
+IdIn = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9_-]*$")]
+"""The id that a filter names. Empty is absent."""
+
 ReportQuery: type[BaseModel] = create_model(
     "ReportQuery",
     __base__=Query,
@@ -71,6 +74,8 @@ ReportQuery: type[BaseModel] = create_model(
         "from": (DayIn, day_field("First day (UTC): a date or epoch milliseconds; 29 days before `to` by default")),
         "to": (DayIn, day_field("Last day (UTC), included; today by default")),
         "format": (FileFormat, "json"),
+        "campaignId": (IdIn, Field("", description="Bookings of this campaign alone")),
+        "slotId": (IdIn, Field("", description="Bookings of this slot alone")),
     },  # type: ignore[call-overload]
 )
 """Query of the deliveries of an account."""
@@ -126,6 +131,22 @@ class SlotDelivered(Delivered):
     slot: str = Field(description="Name of the slot")
 
 
+class DeliveryCost(BaseModel):
+    """What was paid in one currency for the days of a report and not refunded, and what these bookings reached."""
+
+    currency: str = Field(description="ISO 4217, lower case")
+    costCents: Cents = Field(description="Cents for the days up to today; each day that was bought costs the same")
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
+    clickCents: Cents | None = Field(description="Cents per click, rounded; null without clicks")
+    thousandCents: Cents | None = Field(description="Cents per 1,000 impressions, rounded; null without impressions")
+
+
+def rounded(cents: int, count: int) -> int | None:
+    """The cents for each, rounded half up; None if there is none."""
+    return (2 * cents + count) // (2 * count) if count else None
+
+
 DateText = Annotated[str, WithJsonSchema({"type": "string", "format": "date"})]
 
 
@@ -139,6 +160,7 @@ DeliveryReport: type[BaseModel] = create_model(
         "items": (list[ReportRow], Field(description="Delivery by booking and day")),
         "campaigns": (list[CampaignDelivered], Field(description="Sums by campaign")),
         "slots": (list[SlotDelivered], Field(description="Sums by slot")),
+        "costs": (list[DeliveryCost], Field(description="What it cost, by currency")),
     },  # type: ignore[call-overload]
 )
 """`from` is no name in Python, so this model and the query are made of tables."""

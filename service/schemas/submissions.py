@@ -20,7 +20,7 @@ from actors.catalog.submissions import Submission as Row
 from actors.catalog.submissions import SubmissionView
 from service.schemas.catalog import BODIES, BotBody, BotEntry, Slug, UseCaseBody, UseCaseEntry
 from service.schemas.fields import Milliseconds, Strict, absent, optional
-from service.schemas.lists import Choice, Page, SponsorshipQuery, choice
+from service.schemas.lists import SEARCH_READS, Choice, FreeText, Page, SearchText, SponsorshipQuery, choice
 from service.schemas.rows import filled
 from service.schemas.texts import Note, mixed_words
 
@@ -161,6 +161,10 @@ class SubmissionsQuery(SponsorshipQuery):
 
     status: Choice[Status] = choice("Only submissions with this status")
     order: Choice[Literal["newest", "oldest"]] = choice("Sort order; newest first by default")
+    query: FreeText[SearchText] = Field(
+        default=None,
+        description=f"The id of a submission, the email of its account, or a part of its slug or title. {SEARCH_READS}",
+    )
 
 
 def _entry(row: Row) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from actors.bookings.store import DemoStore
 from actors.catalog.store import CatalogStore, Import
 from actors.clock import Clock, Entropy
 from actors.shared.credentials import ID_BYTES, new_id
-from actors.values import Agent, Contended, OutcomeUnknown, StorageUnavailable
+from actors.values import Agent, TransientStorageError
 from service.seed.catalog_file import parse
 from service.seed.demo import demo_data
 
@@ -51,7 +51,7 @@ async def load_demo(store: DemoStore, clock: Clock, entropy: Entropy) -> None:
 async def replace_demo(
     store: DemoStore, clock: Clock, entropy: Entropy, agent: Agent, *, remove: bool = False, first: bool = False
 ) -> DemoCounts | None:
-    """Replace the demo of the store, or `remove` it. Returns what was done. Raises `StorageUnavailable`.
+    """Replace the demo of the store, or `remove` it. Returns what was done. Raises `TransientStorageError`.
 
     With `first`, a store that has been used before stays as it is, and None is returned.
     """
@@ -65,10 +65,13 @@ async def replace_demo(
 
 
 async def retried(change: Callable[[], Awaitable[T]]) -> T:
-    """The result of `change`, which may run up to 5 times. Raises `StorageUnavailable` if none of them is kept."""
-    for attempt in range(ATTEMPTS):
+    """The result of `change`, which may run up to 5 times. Raises `TransientStorageError` if none of them is kept."""
+    attempt = 0
+    while True:
         try:
             return await change()
-        except (Contended, OutcomeUnknown):
-            await trio.sleep(PAUSE_SECONDS * (attempt + 1))
-    raise StorageUnavailable(f"interrupted {ATTEMPTS} times by other changes")
+        except TransientStorageError:
+            attempt += 1
+            if attempt == ATTEMPTS:
+                raise
+        await trio.sleep(PAUSE_SECONDS * attempt)

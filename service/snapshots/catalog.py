@@ -171,7 +171,9 @@ class Catalog(SnapshotFollower):
             return await self._in_thread(work, self._searching)
 
     def _give_way(self) -> None:
-        give_way()
+        # At a start, no request waits for the loop yet.
+        if self.loaded:
+            give_way()
 
     async def _in_thread(self, work: Callable[[], T], room: trio.CapacityLimiter) -> T:
         return await trio.to_thread.run_sync(work, limiter=room)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from actors.catalog.documents import category_of
-from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind, version_of
+from actors.catalog.messages import CHANGE_TYPES, KINDS, Change, Entry, EntryId, Kind, version_of
 from actors.catalog.store import Revision
 from service.snapshots.categories import Categories, categories_body
 from service.snapshots.change_log import EMPTY_LOG, ChangeLog
@@ -302,7 +302,7 @@ class SnapshotBuilder:
         lists, log = dict(self._previous.lists), self._previous.changes
         while self._taken:
             changes = [
-                Change(EntryId(Kind(kind), slug), number, ChangeType(change), at_ms, added_ms, document)
+                Change(EntryId(KINDS[kind], slug), number, CHANGE_TYPES[change], at_ms, added_ms, document)
                 for kind, slug, number, change, at_ms, added_ms, document in self._taken[:STEP]
             ]
             del self._taken[:STEP]

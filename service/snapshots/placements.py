@@ -14,15 +14,16 @@ from actors.bookings.records import Side, Slot
 from actors.bookings.reports import SlotReach
 from actors.bookings.slots import sells
 from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
-from actors.clock import DAY_MS, HOUR_MS, Clock, day_of
+from actors.clock import DAY_MS, HOUR_MS, Clock, Entropy, day_of
 from actors.events.messages import Window
 from actors.times import WEEK_MS, week_of, weeks_from
 from actors.values import StorageUnavailable
 from service.schemas.fields import BillingMode
-from service.schemas.inventory import Inventory, PlacementList, RateCard, placement_of, slot_of
+from service.schemas.inventory import Inventory, PageAds, PlacementList, RateCard, placement_of, slot_of
 from service.snapshots.etags import digest_of, etag_of
 from service.snapshots.follower import SnapshotFollower
 from service.snapshots.rate_card import rate_card, rate_card_change_ms
+from service.snapshots.turns import Turns
 
 WEEKS_BACK = 1
 """Past weeks whose inventory can be read (ADR 0023)."""
@@ -206,12 +207,20 @@ class Placements(SnapshotFollower):
         self._card: Rendered | None = None
         self._reach: Mapping[str, SlotReach] = {}
         self._reach_ms = -NEVER_MS
+        self._turns = Turns()
 
     # Reads.
 
     def placements(self, now_ms: int) -> Rendered:
         """The live placements."""
         return self._recent(None, now_ms) or self._remember(None, render_placements(self.snapshot, now_ms))
+
+    def page_view(self, at_once: int, now_ms: int, entropy: Entropy) -> PageAds:
+        """The live placements of a page view, at most `at_once` on each side. Others have their turn on other views."""
+        live = self.snapshot.placements(now_ms)
+        sides = {side: [each for each in live if each.side is side] for side in Side}
+        shown = {side: self._turns.next(side, ads, at_once, entropy) for side, ads in sides.items()}
+        return PageAds(**{side.value: [placement_of(each) for each in ads] for side, ads in shown.items()})
 
     def inventory(self, week_ms: int, now_ms: int) -> Rendered:
         """The inventory of a week returned by `week_for`."""

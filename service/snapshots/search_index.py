@@ -50,18 +50,21 @@ class Texts(NamedTuple):
     category: str | None
 
 
-def texts_of(document: bytes) -> Texts:
+def texts_of(document: bytes, *, brief: bool = False) -> Texts:
+    """The texts of an entry; without all but its title and category if `brief`."""
     entry: dict[str, Any] = from_json(document)
+    title = entry.get("title") or entry.get("name") or ""
     guide: dict[str, Any] = entry.get("guide") or {}
-    value: dict[str, Any] = guide.get("value") or {}
     category = guide.get("category") or entry.get("category")
+    if brief:
+        return Texts(title, (), (), category)
+    value: dict[str, Any] = guide.get("value") or {}
     about = (category, entry.get("job"), guide.get("title"))
     rest = [entry.get("roi"), entry.get("who"), entry.get("handle")]
     rest += (guide.get("opportunity"), guide.get("audience"), guide.get("prompt"))
     rest += (value.get("amount"), value.get("label"), value.get("basis"))
     rest += guide.get("platforms", ())
     rest += guide.get("steps", ())
-    title = entry.get("title") or entry.get("name") or ""
     return Texts(title, list(filter(None, about)), list(filter(None, rest)), category)
 
 
@@ -155,9 +158,9 @@ class _List:
 
 def _document(reader: Reader, entry: Entry, brief: bool) -> Document:
     made = Document()
-    texts = texts_of(entry.document)
+    texts = texts_of(entry.document, brief=brief)
     title = reader.words_of(texts.title)
-    about, rest = ([], []) if brief else (list(map(reader.words_of, each)) for each in (texts.about, texts.rest))
+    about, rest = (list(map(reader.words_of, each)) for each in (texts.about, texts.rest))
     for name, many in ((TITLE, (title,)), (TOPIC, about), (ALL, (title, *about, *rest))):
         for words in many:
             # Values of a field are apart, so that phrases do not reach from one to the next.

@@ -75,8 +75,8 @@ def document_views(
 
     found = discovery_views(services, _counted, compressor).values()
     embed = partial(document_response, embed_script())
-    reference = Reference(services, described)
-    pages = [_counted(services, view) for view in (reference.start, reference.page)]
+    reference = Reference(services, described, compressor, partial(_counted, services))
+    pages = (reference.start, reference.page)
     views: tuple[View, ...] = (_counted(services, openapi), _counted(services, scrape), *pages, favicon, embed, *found)
     return dict(zip(DOCUMENTS, views, strict=True))
 

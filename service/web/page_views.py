@@ -26,7 +26,7 @@ from service.web.compression import Compressor
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages.parts import words
 from service.web.pages.parts.badges import state_of
-from service.web.pages.parts.booking_words import length, period
+from service.web.pages.parts.booking_words import floor_words, length, period, share_words
 from service.web.pages.parts.charts import gauge_of, spark_of
 from service.web.pages.parts.error_page import Asked
 from service.web.pages.parts.forms import errors_above
@@ -44,11 +44,18 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "money": words.money,
     "price": words.price,
     "number": words.number,
+    "up_to_99": words.up_to_99,
     "counted": words.counted,
     "rate": words.rate,
+    "change": words.change,
+    "rate_change": words.rate_change,
     "per_click": words.per_click,
+    "percent": words.percent,
+    "share_of_voice": share_words,
+    "share_floor": floor_words,
     "bare": words.bare,
     "short_id": words.short_id,
+    "short_url": words.short_url,
     "browser": browser,
     "short_day": words.short_day,
     "run_length": length,

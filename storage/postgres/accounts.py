@@ -43,6 +43,7 @@ ERASING = (
     SQL.blank_bookings,
     SQL.blank_invoices,
     SQL.erase_billing_details,
+    SQL.erase_shared_reports,
     SQL.forget_campaigns_in_audit,
     SQL.erase_campaigns,
     SQL.blank_campaigns,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence, Set
 
-from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind
+from actors.catalog.messages import CHANGE_TYPES, KINDS, Change, Entry, EntryId, Kind, served_of
 from actors.catalog.state import Changes, Decision, Snapshot
 from actors.catalog.store import Counts, Decide, Import, ImportCounts, Revision, Stored, TakeChanges
 from actors.values import BatchId
@@ -109,11 +109,11 @@ async def _state(connection: Connection) -> tuple[int, int]:
 
 
 def _change(row: Row) -> Change:
-    entry_id = EntryId(Kind(row["kind"]), row["slug"])
-    change = ChangeType(row["change"])
-    if row["document"] is None:
-        return Change(entry_id, row["number"], change, row["at_ms"])
-    return Change(entry_id, row["number"], change, row["at_ms"], row["added_ms"], _entry(row).served)
+    kind, slug, number, change, at_ms, added_ms, document = row.values()
+    entry_id = EntryId(KINDS[kind], slug)
+    if document is None:
+        return Change(entry_id, number, CHANGE_TYPES[change], at_ms)
+    return Change(entry_id, number, CHANGE_TYPES[change], at_ms, added_ms, served_of(document, at_ms))
 
 
 def _entry(row: Row) -> Entry:

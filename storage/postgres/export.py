@@ -145,6 +145,7 @@ SOURCES: Mapping[str, Source] = {
     "account_deletions": Source(OF_TENANT, "tenant_id"),
     "sponsors": Source(OF_TENANT),
     "billing_details": Source(OF_TENANT, "tenant_id"),
+    "shared_reports": Source(OF_TENANT),
     "campaigns": Source(OF_TENANT),
     "bookings": Source(OF_TENANT),
     "booking_keys": Source(OF_TENANT, joined("operation", "key"), index=index(("operation", "text"), ("key", "text"))),

@@ -133,6 +133,8 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     for some in sliced(topics):
         await connection.execute(SQL.announce, some)
     if decision.suspensions:
+        suspended = [each.tenant_id for each in decision.suspensions.values() if each.suspended_ms is not None]
+        await connection.execute(SQL.end_shared_reports, suspended)
         await connection.execute(LEDGER.advance)
 
 

@@ -28,9 +28,10 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import DayCounted
+from actors.bookings.reports import DayCounted, SharedReport
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
+from actors.times import WEEK_MS, day_of
 from actors.values import NOT_FILTERED, BatchId, Contended, Filtered
 from storage.connection.asyncio_border import pause
 from storage.connection.pool import Connection, Row, Store
@@ -47,6 +48,7 @@ from storage.rows.tables import (
     CAMPAIGNS,
     INVOICES,
     PAYMENT_REPORTS,
+    SHARED_REPORTS,
     SLOTS,
     SPONSORS,
     Table,
@@ -128,9 +130,22 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
         filtered = await connection.fetch(SQL.filtered, list(lock_set.followed_ids), *ALWAYS)
         for each in await days_counted(rows, filtered, pause):
             snapshot.days.setdefault(each.booking_id, []).append(each.of_day)
+    if lock_set.week_ms is not None:
+        snapshot.last_week = await _last_week(connection, sorted(places.tenant_ids), lock_set.week_ms)
     if lock_set.digest:
         snapshot.reviews = await _reviews(connection)
     return snapshot
+
+
+async def _last_week(connection: Connection, tenant_ids: Sequence[str], week_ms: int) -> dict[str, tuple[int, int]]:
+    """The impressions and clicks of accounts in the week before `week_ms`."""
+    owners = {row["id"]: row["tenant_id"] for row in await connection.fetch(SQL.ran, tenant_ids, week_ms)}
+    days = day_of(week_ms - WEEK_MS), day_of(week_ms) - 1
+    sums: dict[str, tuple[int, int]] = {}
+    for row in await connection.fetch(SQL.delivered_between, list(owners), *days):
+        seen, clicked = sums.get(owners[row["booking_id"]], (0, 0))
+        sums[owners[row["booking_id"]]] = seen + row["impressions"], clicked + row["clicks"]
+    return sums
 
 
 async def _reviews(connection: Connection) -> WaitingReviews:
@@ -144,6 +159,7 @@ async def _read_names(connection: Connection, lock_set: LockSet, snapshot: Snaps
     """Lock payments, accounts and mailboxes by name, and read what depends on these locks."""
     payment_ids, tenant_ids = list(lock_set.payment_ids), set(lock_set.campaigns_of)
     names = [f"payment {each}" for each in payment_ids] + [f"campaigns {each}" for each in tenant_ids]
+    names += [f"shared reports {each}" for each in lock_set.shared_of]
     limited = sorted(tenant_ids.union(tenant_id for tenant_id, _, _ in lock_set.keys))
     if names or limited:
         await connection.execute(SQL.lock_names, names, limited)
@@ -152,6 +168,9 @@ async def _read_names(connection: Connection, lock_set: LockSet, snapshot: Snaps
         for row in await connection.fetch(SQL.siblings, limited, lock_set.recent_ms):
             siblings[row["tenant_id"]].add(row["sibling_id"])
         snapshot.siblings = {tenant_id: frozenset(others) for tenant_id, others in siblings.items()}
+    if lock_set.shared_of:
+        for row in await connection.fetch(SQL.shared, list(lock_set.shared_of)):
+            snapshot.shared.setdefault(row["tenant_id"], []).append(record_of(SharedReport, row))
     if payment_ids:
         for row in await connection.fetch(SQL.reports, payment_ids):
             snapshot.reports[row["id"]] = record_of(PaymentReport, row)
@@ -212,6 +231,9 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await BOOKING_KEYS.insert(connection, decision.remembered)
     if decision.events:
         await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)), decision.decided_ms)
+    if decision.unshared:
+        await connection.execute(SQL.unshare, decision.unshared)
+    await SHARED_REPORTS.insert(connection, decision.shared.values())
     await PAYMENT_REPORTS.save(connection, decision.reports.values())
     await insert_mails(connection, decision.mails)
     if decision.digest_ms is not None:

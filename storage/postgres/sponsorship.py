@@ -1,6 +1,6 @@
 """Reads of the sponsorship area over Postgres."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from actors.bookings.invoices import Invoice
@@ -17,28 +17,40 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import LATE_DAYS, MAX_ENDED, BookingDelivered, DayCounted, Days, Run, SlotReach, reach_of
+from actors.bookings.reports import (
+    ALL,
+    LATE_DAYS,
+    MAX_ENDED,
+    BookingDelivered,
+    BookingTotals,
+    DayCounted,
+    Days,
+    MoneyOf,
+    Only,
+    Run,
+    SharedReport,
+    SlotReach,
+    reach_of,
+    totals_of,
+)
 from actors.bookings.store import (
     COUNTED,
     HELD,
     UNBOOKED,
     Before,
     BookingFilter,
-    BookingTotals,
     ListCounts,
-    MoneyOf,
     MonthRevenue,
     Overview,
     SoldPlacement,
     UnavailableWeek,
     Urgency,
     Waiting,
-    totals_of,
 )
 from actors.times import DAY_MS, week_of
 from actors.values import AuditRecord
 from storage.connection.pool import Connection, Row, Store
-from storage.postgres.accounts import tenants_named
+from storage.postgres.accounts import READ, tenants_named
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.files import booking_lines
 from storage.postgres.ledger import ALWAYS, booking_view_of, campaign_view_of, days_counted
@@ -67,6 +79,9 @@ REQUESTED = "(refund_requested_ms is not null and status = 'paid')"
 HAS_ISSUE = "(payment_issue is not null and payment_issue <> 'dispute_lost' and status in ('paid', 'refunding'))"
 IN_TROUBLE = f"(disputed or {HAS_ISSUE} or {REQUESTED})"
 
+IN_REVIEW = "(status = 'pending' or (status in ('approved', 'paused') and pending is not null))"
+"""Campaigns whose edit waits for review count as pending, too."""
+
 OLDEST = Before(-1, "")
 """A place before every row, for lists that are oldest first."""
 
@@ -83,8 +98,15 @@ class PostgresSponsorship(Store):
         row = await self._database.fetchrow(SQL.billing_details, tenant_id)
         return None if row is None else record_of(BillingDetails, row)
 
-    async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]:
-        rows = await self._database.fetch(SQL.sponsors, *(before or NEWEST), limit)
+    async def shared_reports(self, tenant_id: str) -> Sequence[SharedReport]:
+        return [record_of(SharedReport, row) for row in await self._database.fetch(SQL.shared_reports, tenant_id)]
+
+    async def shared_report(self, token_hash: bytes) -> SharedReport | None:
+        row = await self._database.fetchrow(SQL.shared_report, token_hash)
+        return None if row is None else record_of(SharedReport, row)
+
+    async def sponsors(self, before: Before | None, limit: int, text: str | None = None) -> Sequence[Sponsor]:
+        rows = await self._database.fetch(SQL.sponsors, *(before or NEWEST), READ if text else limit, limit, text)
         return await in_slices(partial(record_of, Sponsor), rows)
 
     async def campaigns(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[CampaignView]:
@@ -96,14 +118,22 @@ class PostgresSponsorship(Store):
         return None if row is None else campaign_view_of(row)
 
     async def everybodys_campaigns(
-        self, status: CampaignStatus | None, place: Before | None, limit: int, *, oldest: bool = False
+        self,
+        status: CampaignStatus | None,
+        place: Before | None,
+        limit: int,
+        text: str | None = None,
+        *,
+        oldest: bool = False,
     ) -> Sequence[CampaignView]:
-        bounds = (*(place or (OLDEST if oldest else NEWEST)), limit)
-        if status is None:
-            rows = await self._database.fetch(SQL.campaigns_oldest if oldest else SQL.campaigns, *bounds)
-        else:
-            statement = SQL.campaigns_in_oldest if oldest else SQL.campaigns_in
-            rows = await self._database.fetch(statement, *bounds, status.value)
+        bounds = (*(place or (OLDEST if oldest else NEWEST)), READ if text else limit, limit)
+        conditions = Conditions(*bounds, text, await self._named(text))
+        if status is CampaignStatus.PENDING:
+            conditions.add(IN_REVIEW)
+        elif status is not None:
+            conditions.add("status = {}", status.value)
+        statement = SQL.everybodys_campaigns_oldest if oldest else SQL.everybodys_campaigns
+        rows = await self._database.fetch(conditions.within(statement), *conditions.parameters)
         return await in_slices(campaign_view_of, rows)
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
@@ -143,9 +173,9 @@ class PostgresSponsorship(Store):
         return [record_of(Invoice, row) for row in rows]
 
     async def deliveries(
-        self, tenant_id: str, days: Days, after: Before | None, limit: int
+        self, tenant_id: str, days: Days, after: Before | None, limit: int, only: Only = ALL
     ) -> Sequence[BookingDelivered]:
-        bounds = (*(after or OLDEST), limit, tenant_id, *_weeks_of(days))
+        bounds = (*(after or OLDEST), limit, tenant_id, *_weeks_of(days), only.campaign_id, only.slot_id)
         rows = await self._database.fetch(REPORTS.bookings_delivered, *bounds)
         counted: dict[str, list[DayDelivered]] = {row["id"]: [] for row in rows}
         for each in await self.counted(list(counted), days):
@@ -158,7 +188,7 @@ class PostgresSponsorship(Store):
 
     async def runs(self, tenant_id: str, days: Days, most: int) -> Sequence[Run]:
         rows = await self._database.fetch(REPORTS.runs, tenant_id, *_weeks_of(days), most)
-        return await in_slices(lambda row: Run(*row.values()), rows)
+        return await in_slices(lambda row: Run(**row), rows)
 
     async def counted(self, booking_ids: Sequence[str], days: Days) -> Sequence[DayCounted]:
         asked = booking_ids, days.first, days.last
@@ -193,6 +223,10 @@ class PostgresSponsorship(Store):
 
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))
+
+    async def ads_beside(self, slot_id: str, from_ms: int, until_ms: int, now_ms: int) -> Mapping[int, int]:
+        rows = await self._database.fetch(SQL.ads_beside, slot_id, from_ms, until_ms, now_ms)
+        return {row["week_ms"]: row["ads"] for row in rows}
 
     async def overview(self, from_week_ms: int) -> Overview:
         async def work(connection: Connection) -> Overview:
@@ -274,16 +308,27 @@ class PostgresSponsorship(Store):
         return conditions
 
     async def _search(self, text: str, conditions: Conditions) -> None:
-        """Add the condition of a search: by an id, or by the sponsor's name."""
-        paid = [row["id"] for row in await self._database.fetch(OVERSIGHT.booking_of_payment, text)]
-        if paid or text.startswith("bok_"):
-            conditions.add("id = any ({}::text[])", paid or [text])
+        """Add the condition of a search: by an id, or by the names of the sponsor and of the slot."""
+        found = [row["id"] for row in await self._database.fetch(OVERSIGHT.bookings_named, text)]
+        if found or text.startswith("bok_"):
+            conditions.add("id = any ({}::text[])", found)
+            return
+        slots = [slot.id for slot in await self.slots() if text.lower() in slot.name.lower()]
+        tenants = await self._named(text)
+        if slots:
+            conditions.add("(tenant_id = any ({}::text[]) or slot_id = any ({}::text[]))", tenants, slots)
         else:
-            conditions.add("tenant_id = any ({}::text[])", await tenants_named(self._database, text.lower()))
+            conditions.add("tenant_id = any ({}::text[])", tenants)
 
-    async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:
-        place = after or (-1, "")
-        rows = await self._database.fetch(OVERSIGHT.review_queue, now_ms, *place, limit, HELD, UNBOOKED)
+    async def _named(self, text: str | None) -> Sequence[str]:
+        """The tenants of the sponsors that a search names."""
+        return [] if text is None else await tenants_named(self._database, text.lower())
+
+    async def review_queue(
+        self, now_ms: int, after: Urgency | None, limit: int, text: str | None = None
+    ) -> Sequence[Waiting]:
+        bounds = (now_ms, *(after or (-1, "")), limit, HELD, UNBOOKED)
+        rows = await self._database.fetch(OVERSIGHT.review_queue, *bounds, text, await self._named(text))
         return [
             Waiting(
                 campaign_view_of(row), row["email"], row["begins_ms"], row["paid"], row["approved"], row["rejected"]

@@ -11,6 +11,7 @@ from actors.catalog.submission_store import Decide, Place
 from actors.catalog.submissions import Submission, SubmissionStatus, SubmissionView
 from actors.values import BatchId
 from storage.connection.pool import Connection, Store
+from storage.postgres.accounts import READ
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.catalog import read_entries, write_rounds
 from storage.postgres.mail import insert_mails
@@ -42,9 +43,15 @@ class PostgresSubmissions(Store):
         return None if row is None else record_of(Submission, row)
 
     async def for_review(
-        self, status: SubmissionStatus | None, after: Place | None, limit: int, *, oldest: bool = False
+        self,
+        status: SubmissionStatus | None,
+        after: Place | None,
+        limit: int,
+        text: str | None = None,
+        *,
+        oldest: bool = False,
     ) -> Sequence[SubmissionView]:
-        conditions = Conditions(*(after or (OLDEST if oldest else NEWEST)), limit)
+        conditions = Conditions(*(after or (OLDEST if oldest else NEWEST)), READ if text else limit, limit, text)
         if status is not None:
             conditions.add("status = {}", status.value)
         page = conditions.within(SQL.oldest if oldest else SQL.newest)

@@ -9,7 +9,16 @@ from typing import Any
 
 from actors.accounts.messages import Deletion, MailChoices
 from actors.bookings.invoices import Invoice
-from actors.bookings.records import BillingDetails, Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.bookings.records import (
+    BillingDetails,
+    Booking,
+    Campaign,
+    IdempotencyRecord,
+    PaymentReport,
+    Slot,
+    Sponsor,
+)
+from actors.bookings.reports import SharedReport
 from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, FreshKey, Guesses
 from actors.keys.messages import Claim, Key
@@ -121,6 +130,12 @@ DEVICES = Table("devices", Device, "id", "code_hash user_code agent address crea
 GUESSES = Table("device_guesses", Guesses, "session_id")
 SPONSORS = Table("sponsors", Sponsor, "tenant_id", "id created_ms demo")
 BILLING_DETAILS = Table("billing_details", BillingDetails, "tenant_id")
+SHARED_REPORTS = Table(
+    "shared_reports",
+    SharedReport,
+    "id",
+    "tenant_id token_hash first_day last_day campaign_id slot_id costs created_ms",
+)
 SLOTS = Table("slots", Slot, "id", "created_ms demo")
 DEMO_SLOTS = Table("slots", Slot, "id")
 CAMPAIGNS = Table("campaigns", Campaign, "id", "tenant_id created_ms demo")

@@ -206,12 +206,12 @@ with gone as (
 select count(*) from gone
 
 -- name: blank_bookings
--- Take the words of requests for refunds out of the bookings of a tenant.
+-- Take the words of requests for refunds, and the material of videos, out of the bookings of a tenant.
 with gone as (
-    update bookings set refund_reason = null, refund_note = null
+    update bookings set refund_reason = null, refund_note = null, video_material = null
     where id = any (array(
         select id from bookings where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
-            and num_nonnulls(refund_reason, refund_note) > 0
+            and num_nonnulls(refund_reason, refund_note, video_material) > 0
         limit $4::int for update
     )) returning 1
 )
@@ -231,6 +231,11 @@ select count(*) from gone
 -- name: erase_billing_details
 -- Delete the billing details of a tenant. Its invoices keep theirs.
 {delete from billing_details by tenant_id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+    limit $4::int for update}
+
+-- name: erase_shared_reports
+-- End the links to reports of a tenant.
+{delete from shared_reports by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
     limit $4::int for update}
 
 -- name: remains

@@ -33,8 +33,8 @@ where number > $1 order by number
 select slug from catalog where kind = $1 and slug = any ($2::text[])
 
 -- name: import_timeouts
--- Raise the timeouts: an import waits for another one, and its chunks can be slow.
-set local lock_timeout = '540s'; set local statement_timeout = '600s'
+-- Raise the timeouts: an import waits for another one, its chunks can be slow, and a busy machine makes the next chunk late.
+set local lock_timeout = '540s'; set local statement_timeout = '600s'; set local idle_in_transaction_session_timeout = '60s'
 
 -- name: lock_revision
 -- Allow one import at a time.

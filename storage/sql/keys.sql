@@ -102,6 +102,10 @@ insert into key_usage_days (tenant_id, key_id, day, used)
 select target, key_id, day, sum(used) from gone group by target, key_id, day order by target, key_id, day
 on conflict (tenant_id, key_id, day) do update set used = key_usage_days.used + excluded.used
 
+-- name: end_shared_reports
+-- End the links to reports of accounts that are suspended.
+delete from shared_reports where tenant_id = any ($1::text[])
+
 -- name: announce
 -- Notify all nodes, on commit, of the keys and tenants that changed.
 select pg_notify('catalog', topic) from unnest($1::text[]) as topic

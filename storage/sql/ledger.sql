@@ -82,6 +82,14 @@ from sponsors where tenant_id = any ($1::text[]) order by tenant_id for no key u
 -- The billing details of tenants, whose sponsors are locked if they exist.
 select {billing_details} from billing_details where tenant_id = any ($1::text[])
 
+-- name: shared
+-- The reports that tenants share. Their names are locked.
+select {shared_reports} from shared_reports where tenant_id = any ($1::text[])
+
+-- name: unshare
+-- End links to reports.
+delete from shared_reports where id = any ($1::text[])
+
 -- name: suspended
 -- Those of some tenants whose account is suspended.
 select tenant_id from accounts where tenant_id = any ($1::text[]) and suspended_ms is not null
@@ -135,6 +143,17 @@ from deliveries where booking_id = any ($1::text[]) group by booking_id
 -- Impressions and clicks of bookings by day.
 select booking_id, day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
 from deliveries where booking_id = any ($1::text[]) group by booking_id, day order by booking_id, day
+
+-- name: ran
+-- The bookings of accounts that were paid and can have counts in the week before $2, with their accounts.
+select tenant_id, id from bookings
+where tenant_id = any ($1::text[]) and paid_ms is not null and week_start_ms < $2
+    and week_start_ms >= $2 - 53 * 604800000::bigint and week_start_ms + weeks * 604800000::bigint >= $2 - 604800000
+
+-- name: delivered_between
+-- Impressions and clicks of bookings within days.
+select booking_id, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
+from deliveries where booking_id = any ($1::text[]) and day between $2 and $3 group by booking_id
 
 -- name: filtered
 -- What was filtered of bookings by day, within days.

@@ -15,13 +15,13 @@ order by page.created_ms desc, page.id desc
 -- The tenant with this id, or of the sponsor with this id.
 select tenant_id from sponsors where id = $1 union select $1
 
--- name: booking_of_payment
--- The booking that was paid with a payment.
-select id from bookings where payment_id = $1 and not payment_shared
+-- name: bookings_named
+-- The booking with this id, or that was paid with the payment with this id.
+select id from bookings where id = $1 union select id from bookings where payment_id = $1 and not payment_shared
 
 -- name: review_queue
 -- The campaigns that wait for review, or whose edit does: paid ones by their first week, then held ones, then the others by age. $5 and $6 are
--- added to the time of those that are not paid. The actions are constants, so that their index serves: a campaign can have
+-- added to the time of those that are not paid. $7 is a search, null without one, and $8 the tenants that it names. The actions are constants, so that their index serves: a campaign can have
 -- any number of records of edits.
 with waiting as materialized (
     select id, coalesce(submitted_ms, created_ms) as since_ms,
@@ -31,6 +31,8 @@ with waiting as materialized (
             and hold_ms > $1) as held_ms
     from campaigns
     where (status = 'pending' or pending is not null) and (status = 'pending' or status in ('approved', 'paused'))
+        and ($7::text is null or id = $7 or position(lower($7) in lower(name)) > 0
+            or position(lower($7) in lower(target_url)) > 0 or tenant_id = any ($8::text[]))
 ), page as materialized (
     select id, coalesce(paid_ms, held_ms) as begins_ms, paid_ms is not null as paid,
         coalesce(paid_ms, held_ms + $5, since_ms + $6) as urgency

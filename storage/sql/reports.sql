@@ -1,15 +1,17 @@
 -- Delivery reports, and what past bookings reached. Counts lie on other servers of a distributed database.
 
 -- name: bookings_delivered
--- A page of one account's bookings that were paid, begin before $5 and have weeks from the week $6 on, oldest first, with the
--- campaign's name. Those of n weeks begin less than n weeks before it.
+-- A page of one account's bookings that were paid, begin before $5 and have weeks from the week $6 on, of one campaign $7 and slot
+-- $8 or of all, oldest first, with the campaign's name. Those of n weeks begin less than n weeks before it.
 with touched as materialized (
     select id, created_ms from bookings
     where tenant_id = $4 and paid_ms is not null and week_start_ms < $5 and week_start_ms >= $6
+        and campaign_id = coalesce($7, campaign_id) and slot_id = coalesce($8, slot_id)
     union all
     select longer.id, longer.created_ms from generate_series(1, 51) as before cross join lateral (
         select id, created_ms from bookings where tenant_id = $4 and paid_ms is not null
-            and week_start_ms = $6 - before * 604800000::bigint and weeks > before offset 0
+            and week_start_ms = $6 - before * 604800000::bigint and weeks > before
+            and campaign_id = coalesce($7, campaign_id) and slot_id = coalesce($8, slot_id) offset 0
     ) as longer
 ), page as materialized (
     select id from touched where (created_ms, id) > ($1, $2) order by created_ms, id limit $3
@@ -20,7 +22,7 @@ order by bookings.created_ms, bookings.id
 
 -- name: runs
 -- Those bookings of account $1 that begin before $2 and have weeks from the week $3 on, at most $4 of them, with the first and the
--- last day that they bought.
+-- last day that they bought, and what was paid and not refunded.
 with touched as materialized (
     select * from bookings where tenant_id = $1 and paid_ms is not null and week_start_ms < $2 and week_start_ms >= $3
     union all
@@ -30,8 +32,10 @@ with touched as materialized (
     ) as longer
     order by created_ms, id limit $4
 )
-select id, campaign_id, (select name from campaigns where campaigns.id = campaign_id), slot_id, slot_name,
-    greatest(week_start_ms, created_ms) / 86400000, (week_start_ms + weeks * 604800000::bigint) / 86400000 - 1
+select id as booking_id, campaign_id, (select name from campaigns where campaigns.id = campaign_id) as campaign, slot_id,
+    slot_name as slot, greatest(week_start_ms, created_ms) / 86400000 as first,
+    (week_start_ms + weeks * 604800000::bigint) / 86400000 - 1 as last, coalesce(paid_currency, currency) as currency,
+    greatest(0, coalesce(paid_cents, 0) - refunded_cents) as net_cents
 from touched
 
 -- name: days_delivered

@@ -10,10 +10,23 @@ select {sponsors} from sponsors where tenant_id = $1
 -- The billing details of an account.
 select {billing_details} from billing_details where tenant_id = $1
 
+-- name: shared_reports
+-- The reports that an account shares, newest first.
+select {shared_reports} from shared_reports where tenant_id = $1 order by created_ms desc, id desc
+
+-- name: shared_report
+-- The report behind a link, unless its account is suspended or does not exist.
+select {shared_reports} from shared_reports where token_hash = $1
+    and exists (select from accounts where accounts.tenant_id = shared_reports.tenant_id and suspended_ms is null)
+
 -- name: sponsors
--- A page of sponsors.
-select {sponsors} from sponsors
-where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
+-- A page of sponsors: of the next $3 that are read, the first $4 that match the search $5. Without one, $5 is null.
+select {sponsors} from (
+    select * from sponsors where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
+) as sponsors
+where $5::text is null or $5 in (id, tenant_id) or position(lower($5) in lower(name)) > 0
+    or position(lower($5) in lower(website)) > 0
+order by created_ms desc, id desc limit $4
 
 -- name: campaigns
 -- A page of all campaigns.
@@ -22,30 +35,26 @@ from campaigns
 where (campaigns.created_ms, campaigns.id) < ($1, $2)
 order by campaigns.created_ms desc, campaigns.id desc limit $3
 
--- name: campaigns_oldest
--- A page of all campaigns, oldest first, strictly after a place.
+-- name: everybodys_campaigns
+-- A page of all campaigns: of the next $3 that are read, the first $4 that match the search $5 or are of the tenants $6. Without
+-- a search, $5 is null.
 select campaigns.*, (select name from sponsors where sponsors.tenant_id = campaigns.tenant_id) as sponsor_name
-from campaigns
-where (campaigns.created_ms, campaigns.id) > ($1, $2)
-order by campaigns.created_ms, campaigns.id limit $3
+from (
+    select * from campaigns where (created_ms, id) < ($1, $2) /* conditions */ order by created_ms desc, id desc limit $3
+) as campaigns
+where $5::text is null or campaigns.id = $5 or position(lower($5) in lower(campaigns.name)) > 0
+    or position(lower($5) in lower(target_url)) > 0 or tenant_id = any ($6::text[])
+order by campaigns.created_ms desc, campaigns.id desc limit $4
 
--- name: campaigns_in
--- A page of all campaigns in one state. Campaigns whose edit waits for review count as pending, too.
+-- name: everybodys_campaigns_oldest
+-- The same, oldest first, strictly after a place.
 select campaigns.*, (select name from sponsors where sponsors.tenant_id = campaigns.tenant_id) as sponsor_name
-from campaigns
-where (campaigns.status = $4
-    or ($4 = 'pending' and campaigns.status in ('approved', 'paused') and campaigns.pending is not null))
-    and (campaigns.created_ms, campaigns.id) < ($1, $2)
-order by campaigns.created_ms desc, campaigns.id desc limit $3
-
--- name: campaigns_in_oldest
--- A page of all campaigns in one state, oldest first: the review queue.
-select campaigns.*, (select name from sponsors where sponsors.tenant_id = campaigns.tenant_id) as sponsor_name
-from campaigns
-where (campaigns.status = $4
-    or ($4 = 'pending' and campaigns.status in ('approved', 'paused') and campaigns.pending is not null))
-    and (campaigns.created_ms, campaigns.id) > ($1, $2)
-order by campaigns.created_ms, campaigns.id limit $3
+from (
+    select * from campaigns where (created_ms, id) > ($1, $2) /* conditions */ order by created_ms, id limit $3
+) as campaigns
+where $5::text is null or campaigns.id = $5 or position(lower($5) in lower(campaigns.name)) > 0
+    or position(lower($5) in lower(target_url)) > 0 or tenant_id = any ($6::text[])
+order by campaigns.created_ms, campaigns.id limit $4
 
 -- name: campaigns_of
 -- A page of one account's campaigns.
@@ -139,6 +148,15 @@ where bookings.id = $1 and ($2::text is null or bookings.tenant_id = $2)
 -- All slots, including retired ones.
 select {slots}
 from slots order by id
+
+-- name: ads_beside
+-- By week from $2 to before $3: how many other slots on the side of slot $1 are paid for, or held at $4.
+select week_ms, count(*) as ads
+from slots as own join slots as other on other.side = own.side and other.id <> own.id
+join slot_weeks on slot_weeks.slot_id = other.id join bookings on bookings.id = slot_weeks.booking_id
+where own.id = $1 and week_ms >= $2 and week_ms < $3
+    and (bookings.status = 'paid' or (bookings.status in ('reserved', 'checkout') and hold_ms > $4))
+group by week_ms
 
 -- name: revision
 -- The revision of the newest change visible to the public.

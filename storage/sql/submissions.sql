@@ -45,10 +45,16 @@ where tenant_id = $4 and (created_ms, id) < ($1, $2) order by created_ms desc, i
 select {submissions} from catalog_submissions where id = $1 and tenant_id = $2
 
 -- name: newest
--- A page of the submissions that match, newest first, with the entry that the catalog has under their slug.
+-- A page of submissions, newest first, with the entry that the catalog has under their slug: of the next $3 that are read, the
+-- first $4 that match the search $5 or are of the account with this email. Without a search, $5 is null.
 with page as materialized (
-    select * from catalog_submissions where (created_ms, id) < ($1, $2) /* conditions */
-    order by created_ms desc, id desc limit $3
+    select * from (
+        select * from catalog_submissions where (created_ms, id) < ($1, $2) /* conditions */
+        order by created_ms desc, id desc limit $3
+    ) as read
+    where $5::text is null or id = $5 or position(lower($5) in slug) > 0 or position(lower($5) in lower(name)) > 0
+        or tenant_id = (select tenant_id from accounts where email = lower($5))
+    order by created_ms desc, id desc limit $4
 )
 select {page.submissions}, (select email from accounts where accounts.tenant_id = page.tenant_id),
     (select convert_to(document::text, 'UTF8') from catalog where catalog.kind = page.kind and catalog.slug = page.slug) as current
@@ -58,7 +64,12 @@ order by page.created_ms desc, page.id desc
 -- name: oldest
 -- The same, oldest first.
 with page as materialized (
-    select * from catalog_submissions where (created_ms, id) > ($1, $2) /* conditions */ order by created_ms, id limit $3
+    select * from (
+        select * from catalog_submissions where (created_ms, id) > ($1, $2) /* conditions */ order by created_ms, id limit $3
+    ) as read
+    where $5::text is null or id = $5 or position(lower($5) in slug) > 0 or position(lower($5) in lower(name)) > 0
+        or tenant_id = (select tenant_id from accounts where email = lower($5))
+    order by created_ms, id limit $4
 )
 select {page.submissions}, (select email from accounts where accounts.tenant_id = page.tenant_id),
     (select convert_to(document::text, 'UTF8') from catalog where catalog.kind = page.kind and catalog.slug = page.slug) as current

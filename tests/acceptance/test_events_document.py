@@ -46,6 +46,13 @@ def _fates(url: str) -> dict[str, float]:
     return {fate: float(count) for fate, count in found if float(count)}
 
 
+def test_pages_are_told_to_send_events_as_the_script_does() -> None:
+    [sample] = blocks("js")
+    assert "keepalive: true" in sample
+    assert "events?unit=day" in sample
+    assert "sendBeacon" not in sample
+
+
 def test_its_words_and_figures_are_those_of_the_code() -> None:
     events = load(None, {}).events
     reasons = TEXT.partition("| `X-Event-Dropped` |")[2].partition("\n\n")[0]

@@ -85,7 +85,10 @@ def _check_head(response: Response) -> None:
     # A 304 has no type, and repeats what its page has.
     policies = {"same-origin", "no-referrer"} if response.status == 304 else {"no-referrer"}
     if response.header("content-type") == PAGE:
-        policies = {"same-origin"}
+        # A page whose address is a permission, and that has no form of its own, tells it to nobody.
+        policies = {"same-origin"} | (
+            {"no-referrer"} if "no-store" in (response.header("cache-control") or "") else set()
+        )
     assert response.header("referrer-policy") in policies
     assert response.header("content-security-policy"), "no content security policy"
     assert response.header("server") is None, "the server's name is nobody's business"

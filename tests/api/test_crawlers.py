@@ -25,6 +25,12 @@ PEOPLE = (
     "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Slack/4.44 Electron/35.0 Sonic Slack_SSB/4.44",
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Code/1.104.0 Chrome/138.0 Electron/37.3 Safari/537.36",
     "Mozilla/5.0 (Windows NT 6.1) AppleWebKit/537.36 coccocbrowser/47.0 Chrome/41.0.2272.119coccoc Safari/537.36",
+    "Mozilla/5.0 (Windows NT 6.1; rv:1.9.2.3) Gecko/20100401 Firefox/3.6.3 (.NET CLR 3.5.30729)",
+    f"{LINUX} ||| ReqID: 472 | Type: xmlhttprequest | Initiator: https://blog.example.com",
+    f"{IPHONE} Mobile/15E148 iAuditor/24.1 OpenMap/3.1 Programmable/2 Listenable/1",
+    "WhatsApp/2.18.79 Android/5.1 Device/Meizu-MX5",
+    "WhatsApp/2.6.4 iPhone_OS/4.3.3 Device/iPhone_4",
+    "Speedy/138 CFNetwork/596.2.3 Darwin/12.2.0 (x86_64) (Macmini5%2C3)",
     "Opera/9.80 (J2ME/MIDP; Opera Mini/7.1/191.315; U; id) Presto/2.12.423 Version/12.16",
 )
 MODELS = (
@@ -37,6 +43,7 @@ MODELS = (
     "Spider Bot 5",
     "AP3A",
     "WhatsApp 1",
+    "Uptime Monitor 5",
 )
 PHONES = (
     "Mozilla/5.0 (Linux; Android 10; {}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36",
@@ -45,7 +52,17 @@ PHONES = (
     "Dalvik/2.1.0 (Linux; U; Android 9; {} Build/PPR1)",
 )
 RELAYED = (
-    *("acme-robot-relay/1.0", "acme-relay/1.0 (+https://example.com)", "relay/1.0", "bo t", "", "é", "curl/8.14.1"),
+    *(
+        "acme-uptime-relay/1.0",
+        "python-relay/1.0",
+        "acme-robot-relay/1.0",
+        "acme-relay/1.0 (+https://example.com)",
+        "relay/1.0",
+        "bo t",
+        "",
+        "é",
+        "curl/8.14.1",
+    ),
     *(
         "Wget/1.25",
         "python-requests/2.32",
@@ -63,7 +80,15 @@ NAMES = (
     "ThousandEyes Catchpoint Site24x7 Google-InspectionTool/1.0 Google-Read-Aloud BingPreview/1.0b "
     "Cypress/14.0 Playwright/1.55 Puppeteer SeleniumWebDriver PhantomJS/2.1.1 SkypeUriPreview Twitterbot/1.0 "
     "facebookexternalhit/1.1 ChatGPT-User/1.0 GPTBot/1.2 Claude-User/1.0 PerplexityBot/1.0 Bytespider Amazonbot/0.1 "
-    "Applebot/0.1 Sitebulb WhatCMS/1.0 HappyDOM/18 jsdom/26 MyCrawler"
+    "Applebot/0.1 Sitebulb WhatCMS/1.0 HappyDOM/18 jsdom/26 MyCrawler NewRelicPinger/1.0 BetterStack Hyperping OhDear "
+    "Site24x7 Netlify vercel-favicon SolarWinds Nagios AppDynamics Dynatrace Grafana Gatling JMeter BrowserStack LambdaTest "
+    "SauceLabs ChromeDriver Browserbase Apify Tavily meta-externalagent Ahrefs Semrush SISTRIX SEOptimer Siteimprove "
+    "BuiltWith Netsparker OWASP Nuclei CensysInspect Shodan usercentrics DoubleVerify GoogleHC/1.0 url2png linkcheck "
+    "python-requests/2.32 curl/8.14 Go-http-client/1.1 axios/1.11 Scrapy/2.13"
+)
+BEGINNINGS = (
+    "DatadogSynthetics StatusCake Site24x7 GTmetrix Catchpoint WebPageTest DebugBear kube-probe/1.33 ELB-HealthChecker/2.0 "
+    "GoogleHC/1.0 CloudWatchSynthetics/1.0 Freshping/1.0 Prerender jsdom/26 HtmlUnit/4 Screenshot url2png usercentrics"
 )
 PROGRAMS = (
     *(f"{LINUX} {name}" for name in NAMES.split()),
@@ -75,6 +100,9 @@ PROGRAMS = (
     "Mozilla/5.0 UnknownName/1.0",
     f"{LINUX} (https://example.com/study)",
     f"{LINUX} research@example.com",
+    *BEGINNINGS.split(),
+    "Mozilla/5.0 (Linux; Android 4.3; Galaxy Nexus Build/JWR66Y; GTmetrix) AppleWebKit/537.36 Chrome/54.0 Safari/537.36",
+    "Mozilla/5.0 (Linux; U; Android 4.0.2; en-us; Catchpoint) AppleWebKit/534.30 Version/4.0 Mobile Safari/534.30",
     "WhatsApp/2.25 A",
     "some-CRAWLer",
     "ROBOT",

@@ -76,8 +76,10 @@ async def test_a_relay_names_the_clients_that_it_saw(world: World) -> None:
         {"clientAddress": "2001:db8::1"},
         {"clientAddress": "2001:db8::2"},
         {},
+        one | {"userAgent": "Mozilla/5.0 (compatible; ExampleBot/1.0)"},
+        one | {"userAgent": "C"},
     ]
-    expected = ["recorded", "duplicate", "recorded", "recorded", "duplicate", "recorded"]
+    expected = ["recorded", "duplicate", "recorded", "recorded", "duplicate", "recorded", "crawler", "recorded"]
     assert fates(await relayed(world, *clients)) == expected
     assert await visit(world, "203.0.113.7", "A") == "duplicate", "the visitor is the same without the relay"
     assert fates(await relayed(world, {}, {})) == ["duplicate", "duplicate"], (

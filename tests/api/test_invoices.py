@@ -1,6 +1,7 @@
 """Operations on invoices: what a payment and a refund are documented with, for the owner alone."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,10 +9,12 @@ from pydantic import ValidationError
 
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
 from actors.bookings.records import BillingDetails, Booking
+from actors.clock import DAY_MS
 from actors.values import Scope
 from service.schemas.problems import problems_of
 from service.schemas.sponsors import BillingDetailsBody
 from tests.api.sponsors import API, NEXT_WEEK, Person, add_slot, sponsor
+from tests.api.test_oversight import rows_of
 from tests.api.world import NOON_MS, World, open_world
 from tests.payments.bank import LIVE
 
@@ -101,6 +104,7 @@ DETAILS = {
     "email": "books@example.com",
 }
 BILLING = f"{API}/billing-details"
+FILE = f"{API}/invoices?format=csv"
 
 
 async def test_billing_details_are_on_the_next_invoice_with_its_tax_and_change_no_earlier_one() -> None:
@@ -119,6 +123,36 @@ async def test_billing_details_are_on_the_next_invoice_with_its_tax_and_change_n
         first, note = await invoices_of(person, booking_id)
         assert first == invoice
         assert [note[name] for name in ("buyer", *split)] == [first[name] for name in ("buyer", *split)]
+
+
+async def test_all_documents_are_a_file_whose_columns_add_up_to_the_money_that_was_kept() -> None:
+    async with open_world(**SELLER, BILLING__TAX_PERCENT="8.1", BILLING__TAX_NAME="VAT") as world:
+        person = sponsor(world)
+        assert rows_of(await person.get(FILE), "invoices.csv") == []
+        await person.put(BILLING, DETAILS | {"reference": "=1+1"})
+        kept, returned = await person.buys(), await person.buys("left-low")
+        await world.services.ledger.settle_refund(returned, None)
+        # A week that had begun is the days that were bought, and files have all pages.
+        bought = world.memory.invoices["TEST-EM-INV-000001"]
+        world.memory.invoices[bought.number] = replace(bought, week_start_ms=NEXT_WEEK + 5 * DAY_MS, weeks=2)
+        rows = {each["number"]: each for each in rows_of(await person.get(f"{FILE}&limit=1"), "invoices.csv")}
+        assert len(rows) == 3
+        first = rows["TEST-EM-INV-000001"]
+        assert [first[name] for name in ("issuedAt", "periodFrom", "periodTo", "kind", "bookingId", "reference")] == [
+            *("2026-11-18T12:00:00Z", "2026-11-28", "2026-12-06", "invoice", kept, "'=1+1")
+        ]
+        money = ("netCents", "taxCents", "grossCents", "currency")
+        assert [first[name] for name in money] == ["11101", "899", "12000", "usd"]
+        note = rows["TEST-EM-CN-000001"]
+        assert [note[name] for name in (*money, "belongsTo")] == [
+            "-11101",
+            "-899",
+            "-12000",
+            "usd",
+            "TEST-EM-INV-000002",
+        ]
+        assert sum(int(each["grossCents"]) for each in rows.values()) == 12_000
+        assert rows_of(await sponsor(world, "stranger@example.com").get(FILE), "invoices.csv") == []
 
 
 @pytest.mark.parametrize(

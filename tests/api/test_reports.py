@@ -13,7 +13,7 @@ from actors.bookings.reports import Run, ranked
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.times import WEEK_MS
 from actors.values import Filtered
-from service.api.operations.reports import GROUPS, _table
+from service.api.operations.figures import GROUPS, _table
 from service.schemas.internal import FiguresQuery
 from service.schemas.reports import MAX_ROWS
 from tests.api.sponsors import API, NEXT_WEEK, THIS_WEEK, Person, sponsor
@@ -174,6 +174,36 @@ async def test_a_report_that_cannot_be_made_says_why(world: World, person: Perso
 
 async def test_the_longest_range_is_a_leap_year(person: Person) -> None:
     assert (await reported(person, "from=2025-11-18&to=2026-11-18"))["items"] == []
+
+
+async def test_a_report_of_one_ad_or_slot_has_its_bookings_alone_also_as_a_file(world: World, person: Person) -> None:
+    first = bought_on_monday(world, await person.buys(week=THIS_WEEK))
+    campaign = world.memory.bookings[first].campaign_id
+    second = bought_on_monday(world, await person.buys("left-two", THIS_WEEK, campaign))
+    world.memory.bookings[second] = replace(world.memory.bookings[second], created_ms=THIS_WEEK + 1)
+    world.memory.delivery_days[second, TODAY] = (200, 5)
+    for query, ids in (
+        (f"campaignId={campaign}&slotId=", [first, second]),
+        ("slotId=left-two", [second]),
+        (f"campaignId={campaign}&slotId=left-two", [second]),
+        ("campaignId=cmp_unknown", []),
+    ):
+        report = await reported(person, query)
+        assert list(dict.fromkeys(row["bookingId"] for row in report["items"])) == ids, query
+        assert report["impressions"] == (200 if second in ids else 0)
+        lines = (await person.get(f"{REPORT}?format=csv&{query}")).body.decode().splitlines()[1:]
+        assert [line.partition(",")[0] for line in lines] == [row["bookingId"] for row in report["items"]], query
+    [cost] = (await reported(person, "slotId=left-two"))["costs"]
+    paid = world.memory.bookings[second].paid_cents or 0
+    assert cost == {
+        "currency": "usd",
+        "costCents": paid * 3 // 7,
+        "impressions": 200,
+        "clicks": 5,
+        "clickCents": round(paid * 3 // 7 / 5),
+        "thousandCents": 5 * (paid * 3 // 7),
+    }
+    assert (await person.get(f"{REPORT}?campaignId=a/b")).words == "400 invalid_request"
 
 
 async def test_others_see_nothing_of_it(world: World, person: Person) -> None:

@@ -27,6 +27,7 @@ from service.api.spreadsheets import (
     PAGE_ROWS,
     PIECE_BYTES,
     SIGNS,
+    SLICE_LINES,
     UNSEEN,
     Cell,
     Spreadsheet,
@@ -214,6 +215,29 @@ async def test_every_row_is_sent_once_and_in_order(world: World, count: int) -> 
     assert response.header("cache-control") == "no-store"
     # A list that ends within its first page has a length, others come in pieces.
     assert response.header("content-length") == (str(len(response.body)) if count < PAGE_ROWS else None)
+
+
+async def test_a_request_beside_an_export_meets_two_slices_at_most() -> None:
+    rows, met, made = Rows(1_000), list[int](), list[int]()
+
+    def cells(number: int) -> tuple[int, str]:
+        made.append(number)
+        return _cells(number)
+
+    sheet = Spreadsheet(["number", "name"], rows.fetch, _itself, cells, 1.0)
+
+    async def request() -> None:
+        while len(made) < rows.count:
+            before = len(made)
+            for _ in range(4):  # about as many turns as a request takes
+                await trio.lowlevel.checkpoint()
+            met.append(len(made) - before)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(request)
+        async for _ in sheet:
+            await trio.lowlevel.checkpoint()
+    assert 0 < max(met) <= 2 * SLICE_LINES
 
 
 async def test_a_stream_is_chunked_in_http_1_and_framed_in_http_2(world: World) -> None:

@@ -37,6 +37,7 @@ SETTINGS = {
     "mail.per_hour_total": 100_000,
     "pages.per_minute": 100_000,
     "sessions.completions_per_hour": 1_000,
+    "site.ads_per_side": 6,
     "sessions.starts_per_hour": 1_000,
 }
 """Limits that these tests do not reach, and short intervals of what they wait for."""

@@ -49,6 +49,7 @@ LOOKS = (
     Look("bots", "/bots"),
     Look("bot", "/bots/{slug}", "/bots/BOT"),
     Look("advertise", "/advertise"),
+    Look("advertise-sample", "/advertise/sample-report", who=("visitor",)),
     Look("changelog", "/changelog", who=("visitor",)),
     Look("status", "/status", who=("visitor",)),
     Look("claim", "/claim", "/claim#clm_0123456789"),
@@ -94,12 +95,15 @@ LOOKS = (
     Look("sponsor-webhooks", "/sponsor/webhooks"),
     Look("sponsor-webhook", "/sponsor/webhooks/{id}", "/sponsor/webhooks/WEBHOOK", ("account",)),
     Look("sponsor-reports", "/sponsor/reports"),
+    Look("sponsor-report-shared", "/shared/{token}", "SHARED"),
     Look("sponsor-reports-by", "/sponsor/reports", "/sponsor/reports?by=booking", ("account",)),
     Look("sponsor-report", "/sponsor/bookings/{id}/report", "/sponsor/bookings/PAID/report", ("account",)),
     Look("admin", "/admin"),
     Look("admin-reviews", "/admin/reviews"),
     Look("admin-submissions", "/admin/submissions"),
     Look("admin-bookings", "/admin/bookings"),
+    Look("admin-booking", "/admin/bookings/{id}", "/admin/bookings/PAID"),
+    Look("admin-booking-asked", "/admin/bookings/{id}", "/admin/bookings/ASKED"),
     Look("admin-bookings-refused", "/admin/bookings", "/admin/bookings?week=0001-01-01&status=live", status=400),
     Look("admin-usecases", "/admin/usecases"),
     Look("admin-bots", "/admin/bots"),
@@ -121,6 +125,10 @@ LOOKS = (
     Look("reference-found", "/docs", "/docs?q=refund", ("visitor",)),
     Look("reference-group", "/docs", "/docs/bookings", ("visitor",), alike=".contents details:not([open])"),
     Look("reference-operation", "/docs", "/docs/createBooking", ("visitor",), alike=".contents details:not([open])"),
+    Look(
+        *("reference-run", "/docs", "/docs/listBookings?run=1&limit=1", ("account",)),
+        alike=".contents details:not([open])",
+    ),
     Look("not-found", "/nothing", who=("visitor",), status=404),
     Look("forbidden", "/admin", who=("account",), status=403),
 )
@@ -184,11 +192,23 @@ def placeholders(node: Service, people: Mapping[str, Person]) -> dict[str, str]:
         "PAID": paid["id"],
         "HELD": held["id"],
         "RECEIPT": receipt.removeprefix(node.url),
+        "SHARED": _shared_report(node, people["account"]),
         "CHECKOUT": again.json()["checkoutUrl"].removeprefix(node.url),
         "END": _link(node, "end"),
         "STOP": _stop_link(node, key),
         "DEVICE": node.post("/api/v1/auth/device", {"client_id": "terminal"}).json()["user_code"],
     }
+
+
+def _shared_report(node: Service, person: Person) -> str:
+    """The link to a report of an account, with what it costs."""
+    ours = {"origin": node.url}
+    made = person.context.request.post(
+        f"{node.url}/sponsor/reports", form={"do": "share", "costs": "yes"}, headers=ours
+    )
+    found = re.search(r"/shared/rpt_\w+", made.text().replace("<wbr>", ""))
+    assert found is not None, made.text()
+    return found[0]
 
 
 def in_their_states(node: Service, person: Person, admin: Person) -> dict[str, str]:

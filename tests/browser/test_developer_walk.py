@@ -11,7 +11,6 @@ from tests.browser.acting import makes_a_key, revokes
 from tests.browser.conftest import Meet
 from tests.browser.people import Person
 from tests.browser.walking import NUMBERS, WAYS, fits, way_id
-from tests.slow import smoke
 
 walks = pytest.mark.parametrize(("viewport", "scripts"), WAYS, ids=way_id)
 
@@ -33,7 +32,6 @@ def shown(person: Person, panel: str) -> str:
 
 
 @walks
-@smoke
 def test_a_developer_mints_a_key_claims_it_makes_another_and_revokes_it(
     node: Service, meet: Meet, viewport: ViewportSize, scripts: bool
 ) -> None:

@@ -11,7 +11,7 @@ from tests.browser.conftest import running_node
 from tests.browser.readers import BOX, DRIVEN, FIRST, PAGE, SCRIPT, Reader, answering
 from tests.browser.sites import serving_site
 from tests.browser.test_embed import live
-from tests.browser.visitors import new_context
+from tests.browser.visitors import EVENTS, PLACEMENTS, new_context
 from tests.browser.walking import counts
 from tests.browser.webdriver import Browser, Chromium, running_firefox, running_webkit
 
@@ -97,6 +97,16 @@ def test_each_engine_shows_counts_once_and_stores_nothing(reader: Reader) -> Non
     reader.brings(arrived + 3)
     assert counts(reader.node, booking) == (seen + 1, clicked + 1)
     assert set(reader.browser.runs(STORED).values()) == {0}
+    assert cookies(reader, "SITE/away", *(f"HOST{path}" for path in ("/embed.js", PLACEMENTS, EVENTS))) == set()
+
+
+def cookies(reader: Reader, *places: str) -> set[str]:
+    """The names of all cookies that a browser sends to these addresses. A cookie may be for one path only."""
+    kept = set()
+    for place in places:
+        reader.browser.opens(reader.named(place))
+        kept.update(reader.browser.cookies())
+    return kept
 
 
 def test_a_page_that_comes_back_counts_no_second_impression_and_its_first_click(reader: Reader) -> None:
@@ -131,6 +141,7 @@ def test_each_engine_shows_and_counts_on_each_kind_of_page(reader: Reader) -> No
 
 
 def test_what_a_page_stores_is_found(reader: Reader) -> None:
-    reader.opens(f"{FIRST}{STORES}")
+    reader.opens(f"{FIRST}{STORES}", {"set-cookie": f"hidden=1; HttpOnly; Path={EVENTS}; Max-Age=60"})
     reader.browser.runs("return window.stored.then(() => true)")
     assert all(reader.browser.runs(STORED).values())
+    assert cookies(reader, "SITE/", f"HOST{EVENTS}") == {"a", "hidden"}

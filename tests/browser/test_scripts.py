@@ -238,3 +238,43 @@ def test_operations_refresh_while_somebody_watches_and_say_when_they_cannot(node
     person.told("The page could not be refreshed.")
     expect(page.get_by_role("button", name="Refresh every 10 seconds", pressed=False)).to_be_visible()
     assert "ERR_FAILED" in person.told_faults()[0]
+
+
+ROWS = """<!doctype html><html lang="en"><head><title>Rows</title>
+<script src="/static/page.js" defer></script><script src="/static/desk.js" defer></script></head><body><main><h1>Rows</h1>
+<p id="keys" hidden>Keys: J, K, A, R.</p><label>Search <input id="search"></label>
+<article tabindex="0" data-row id="one"><form action="/sent"><label>Note <input name="note" aria-keyshortcuts="R"></label>
+<button aria-keyshortcuts="A" name="do" value="one">Approve</button></form></article>
+<article tabindex="0" data-row id="two"><form action="/sent"><label>Note <input id="note" aria-keyshortcuts="R"></label>
+<button aria-keyshortcuts="A" name="do" value="two">Approve</button></form></article>
+<a href="/more" rel="next" id="more">Next</a></main></body></html>"""
+
+
+def test_keys_go_through_rows_and_decide_on_the_one_with_the_focus_but_not_while_somebody_types(meet: Meet) -> None:
+    person = meet()
+    for path in ("rows", "sent*"):
+        person.page.route(f"**/{path}", lambda route: route.fulfill(body=ROWS, content_type="text/html"))
+    person.opens("/rows")
+    page, keys = person.page, person.page.keyboard
+    expect(page.get_by_text("Keys: J")).to_be_visible()
+    for key, focus in (
+        ("a", ""),
+        ("k", "one"),
+        ("j", "two"),
+        ("J", "more"),
+        ("k", "one"),
+        ("Control+j", "one"),
+        ("j", "two"),
+    ):
+        keys.press(key)
+        assert page.evaluate("document.activeElement.id") == focus, key
+    keys.press("r")
+    keys.type("jar")
+    expect(page.locator("#note")).to_have_value("jar")
+    page.locator("#two").focus()
+    page.evaluate(
+        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', repeat: true, bubbles: true}))"
+    )
+    assert page.url.endswith("/rows"), "a key that is held decides on one row"
+    keys.press("a")
+    page.wait_for_url("**/sent?**do=two")

@@ -18,6 +18,7 @@ def test_a_site_owner_goes_from_the_front_page_to_a_counted_impression(
     owner.opens("/")
     owner.follows("Show sponsors on your site")
     owner.reads("Show sponsors on your website")
+    owner.page.get_by_label("Domain of your website (optional)", exact=True).fill("127.0.0.1")
     owner.page.get_by_label("Side", exact=True).select_option("right")
     owner.page.get_by_label("Ads at most", exact=True).select_option("1")
     owner.page.get_by_label("Label (optional)", exact=True).fill("Anzeige")
@@ -33,8 +34,6 @@ def test_a_site_owner_goes_from_the_front_page_to_a_counted_impression(
         expect(owner.page.get_by_role("list", name="Anzeige").get_by_role("listitem")).to_have_count(1)
         assert sticking_out(owner.page) == []
 
-    owner.page.get_by_label("Host of your website", exact=True).fill("127.0.0.1")
-    owner.presses("Look for events")
     light = owner.page.locator("#seen")
     shown = live(node, "right")[0]["bookingId"]
     seen, clicks = counts(node, shown)

@@ -117,6 +117,12 @@ def prints_the_invoice(sponsor: Person, slot: str) -> None:
     sponsor.page.emulate_media(media="print")
     expect(sponsor.page.get_by_role("navigation")).to_have_count(0)
     sponsor.page.emulate_media(media="screen")
+    button = sponsor.page.get_by_role("button", name="Print", exact=True)
+    expect(button).to_be_visible(visible=sponsor.scripts)
+    if sponsor.scripts:
+        sponsor.page.evaluate("window.print = () => (document.title = 'printed')")
+        button.click()
+        assert sponsor.page.title() == "printed"
     goes_up(sponsor)
 
 

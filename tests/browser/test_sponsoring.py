@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 
+from service.web.pages.parts.miniature import BETWEEN, CARDS_BEFORE, PHONE, WINDOW, miniature
 from tests.acceptance.processes import Service, until
 from tests.browser.conftest import ADMIN, Meet
 from tests.browser.people import Person
@@ -152,7 +153,7 @@ def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_se
     with placed(sponsor, admin, campaign, PLAIN):
         link = visitor.page.get_by_role("link", name=headline, exact=True)
         visitor.opens("/")
-        expect(visitor.page.get_by_role("complementary", name="Sponsored")).to_be_visible()
+        expect(visitor.page.get_by_role("complementary", name="Sponsored, right")).to_be_visible()
         link.scroll_into_view_if_needed()
         until(lambda: counts(node, id_of(booking)) == (1, 0), what="the impression to be counted")
         visitor.context.route(target, lambda route: route.fulfill(body="a sponsor's page"))
@@ -171,3 +172,23 @@ def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_se
         moves(sponsor, campaign, "Resume", headline, shown=True)
         visitor.opens("/")
         expect(link).to_be_visible()
+
+
+def test_ads_stand_where_the_page_in_small_shows_them(meet: Meet) -> None:
+    page = (reader := meet()).page
+    picture = miniature({"left": 2, "right": 3}, ("left",), 3)
+    drawn = {(box.x, box.width) for box in picture.boxes}
+    placed = "(all) => all.filter((each) => each.offsetWidth).map((each) => [each.offsetLeft, each.offsetWidth])"
+    page.set_viewport_size({"width": WINDOW, "height": 900})
+    reader.opens("/usecases")
+    for seen in ("aside .creative", ".cards > .card"):
+        stand = {(x, width) for x, width in page.locator(seen).evaluate_all(placed)}
+        assert stand <= drawn, f"{seen} at {stand - drawn}"
+        assert len(stand) == 2, "a rail on each side, and two columns of cards"
+    page.set_viewport_size({"width": WINDOW - 1, "height": 900})
+    assert page.locator("aside .creative").evaluate_all(placed) == []
+    page.set_viewport_size({"width": PHONE, "height": 900})
+    column = {(x + WINDOW + BETWEEN, width) for x, width in page.locator(".cards > li").evaluate_all(placed)}
+    assert column <= drawn
+    order = page.locator(".cards > li").evaluate_all("(all) => all.slice(0, 5).map((each) => each.className)")
+    assert order == ["card"] * CARDS_BEFORE + ["creative", "card"]

@@ -30,8 +30,15 @@ PREFERENCES = {
     # Every host name is this machine's.
     "network.dns.forceResolve": "127.0.0.1",
 }
-PATHS = {"Navigate": "url", "ExecuteScript": "execute/sync", "ElementClick": "element/{id}/click", "Back": "back"}
-PATHS |= {"ElementClear": "element/{id}/clear", "ElementSendKeys": "element/{id}/value"}
+PATHS = {
+    "Navigate": "url",
+    "ExecuteScript": "execute/sync",
+    "ElementClick": "element/{id}/click",
+    "ElementClear": "element/{id}/clear",
+    "ElementSendKeys": "element/{id}/value",
+    "Back": "back",
+    "GetCookies": "cookie",
+}
 """WebDriver's commands over HTTP."""
 
 
@@ -63,6 +70,10 @@ class Browser:
     def goes_back(self) -> None:
         self.ask("Back")
 
+    def cookies(self) -> list[str]:
+        """The names of the cookies that the page's address is sent, also of those that scripts cannot read."""
+        return [each["name"] for each in self.ask("GetCookies")]
+
 
 class Chromium(Browser):
     """A page of Playwright, which drives Chromium."""
@@ -83,6 +94,9 @@ class Chromium(Browser):
 
     def goes_back(self) -> None:
         self.page.go_back()
+
+    def cookies(self) -> list[str]:
+        return [each["name"] for each in self.page.context.cookies(self.page.url)]
 
 
 @contextmanager
@@ -169,7 +183,8 @@ def listens(port: int) -> bool:
 
 def over_http(http: httpx.Client, session: str) -> Callable[..., Any]:
     def ask(command: str, **parameters: object) -> Any:
-        answer = http.post(f"{session}/{PATHS[command].format(**parameters)}", json=parameters)
+        path = f"{session}/{PATHS[command].format(**parameters)}"
+        answer = http.get(path) if command.startswith("Get") else http.post(path, json=parameters)
         assert answer.status_code == 200, answer.text
         return answer.json()["value"]
 

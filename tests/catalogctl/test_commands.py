@@ -272,6 +272,7 @@ async def test_a_report_is_sums_or_a_file(desk: Desk) -> None:
     assert out.endswith("\n\nReported, but not counted: 1,234 duplicate, 5 inactive\n")
     assert (await desk.json("report"))["impressions"] == 1_000
     file = await desk.out("report", "--to", "2026-11-18", "--csv")
+    assert (await desk.json("report", "--slot", "another"))["impressions"] == 0
     assert file.splitlines()[0].startswith("bookingId,campaign,slot,date,impressions,clicks,ctr,filteredDuplicate,")
     assert file.splitlines()[-1] == "a,Shown,Slot left-1,2026-11-18,1000,21,0.021,1234,0,0,0,5"
 

@@ -26,7 +26,7 @@ import asyncpg
 import trio
 
 from actors.clock import SystemClock, day_of
-from actors.events.messages import Kind
+from actors.events.messages import Kind, Unit
 from actors.events.state import VisitorHasher
 from service.running.server_secret import derived
 from tests.acceptance.postgres import free_port
@@ -34,7 +34,7 @@ from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, childre
 from tests.chaos.campaign import complaints
 from tests.chaos.history import LOST, Answers, Stored
 from tests.chaos.judge import ANSWER_SECONDS, FINE, HEALED_SECONDS, broken_counts
-from tests.chaos.stored import COUNTS, EVERY_KEY, SITE_COUNTS, add_counts
+from tests.chaos.stored import COUNTS, EVERY_KEY, SECRETS, SITE_COUNTS, add_counts
 from tests.chaos.websites import COUNTING, Website
 
 Address = tuple[str, int]
@@ -381,19 +381,13 @@ async def _healed(run: Run) -> float:
     for node in run.nodes:
         probe = Website({node.number: node.service.url}, run.answers, run.chance, bookings=run.bookings)
         while True:
-            events = [probe._event() for _ in range(60)]
-            reply = await probe.report(
-                "probe", "/api/v1/sponsors/events/batch", events, {"events": [_body(e) for e in events]}
-            )
+            events = [probe._event(Unit.DEVICE) for _ in range(60)]
+            reply = await probe.report_batch("probe", events)
             if reply is not None and reply.status == 200 and "error" not in str(reply.json()):
                 break
             await trio.sleep(0.05)
         probe.close()
     return trio.current_time() - began
-
-
-def _body(event: Any) -> dict[str, str]:
-    return {"bookingId": event.booking_id, "kind": event.kind.value, "visitorId": event.visitor}
 
 
 def judge(run: Run, before: Stored, after: Stored, days: range) -> list[str]:
@@ -450,6 +444,7 @@ async def campaign(
     after = Stored()
     for booking, day, key, click in await cluster.ask(EVERY_KEY):
         after.rows[key] = booking, day, Kind.CLICK if click else Kind.IMPRESSION
+    after.secrets = dict(await cluster.ask(SECRETS))
     add_counts(after, await cluster.ask(COUNTS), await cluster.ask(SITE_COUNTS))
     out(
         f"{run.answers.requests:,} requests, {run.answers.recorded.total():,} events recorded, {len(after.rows):,} rows"

@@ -133,6 +133,8 @@ class Answers:
 
     events: dict[Event, str] = field(default_factory=dict)
     """The website that sent each event."""
+    unit_ignored: bool = False
+    """Whether some nodes know no unit: an event of the unit day may then count by its visitor id, too."""
     recorded: Counter[Event] = field(default_factory=Counter)
     duplicates: set[Event] = field(default_factory=set)
 
@@ -201,6 +203,8 @@ class Stored:
 
     rows: dict[bytes, tuple[str, int, Kind]] = field(default_factory=dict)
     """Events by key: booking, day and kind."""
+    secrets: dict[int, bytes] = field(default_factory=dict)
+    """The secrets of days, under which events of the unit day are hashed."""
     counts: Counter[tuple[str, int, Kind]] = field(default_factory=Counter)
     site_counts: Counter[tuple[str, int, Kind, str]] = field(default_factory=Counter)
     """Counts by website."""

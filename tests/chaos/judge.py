@@ -1,15 +1,17 @@
 """The judge: compares the answers with what is stored, and describes every broken promise. Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from actors.bookings.records import BookingStatus
 from actors.bookings.transitions import BOOKING_MOVES
+from actors.events.messages import Event, Unit
 from actors.events.state import VisitorHasher
 from tests.chaos.history import LOST, Answers, Happened, Made, Request, Stored, Wish
 from tests.chaos.notifications import broken_notifications
+from tests.chaos.websites import by_device, unit_of
 
 ANSWER_SECONDS = 5.0
 HEALED_SECONDS = 3.0
@@ -90,8 +92,8 @@ def judge(
     verdict.found += broken_counts(answers, before, after, hasher, days)
     verdict.found += [f"node {node} ended with {code}" for node, code in happened.exits if code != 0]
     verdict.found += [f"a bug in a log: {each}" for each in happened.complaints]
-    answered = {hasher.key(day, event) for event in answers.recorded.keys() | answers.duplicates for day in days}
-    verdict.unanswered = len(after.rows.keys() - answered)
+    answered = answers.recorded.keys() | answers.duplicates
+    verdict.unanswered = len(after.rows.keys() - _keys_of(answered, answers, after, hasher, days).keys())
     return verdict
 
 
@@ -253,13 +255,14 @@ def broken_counts(
     """Every row was sent, every recorded event has its row, and counts are the sums of rows."""
     if before.rows:
         yield f"{len(before.rows)} rows existed before the run"
-    keys = {hasher.key(day, event): (event, day) for event in answers.events for day in days}
+    keys = _keys_of(answers.events, answers, after, hasher, days)
+    most = Counter(event for event, _ in keys.values())
     strangers = after.rows.keys() - keys.keys()
     if strangers:
         yield f"{len(strangers)} rows match no event that was sent"
     times_stored = Counter(keys[key][0] for key in after.rows if key in keys)
     for event, times in answers.recorded.items():
-        if times > len(days):
+        if times > most[event]:
             yield f"recorded: true was answered {times} times for {event}"
         if times_stored[event] < times:
             yield f"recorded: true was answered {times} times, but {times_stored[event]} are stored, for {event}"
@@ -273,6 +276,21 @@ def broken_counts(
         (*after.rows[key], answers.events[event]) for key, (event, _) in keys.items() if key in after.rows
     )
     yield from _differences(after.site_counts, before.site_counts, by_site)
+
+
+def _keys_of(
+    events: Iterable[Event], answers: Answers, after: Stored, hasher: VisitorHasher, days: Collection[int]
+) -> dict[bytes, tuple[Event, int]]:
+    """The keys that events may count under, with the event and the day. Without its secret, a day has no events by day."""
+    hasher.learn(after.secrets, first_day=0)
+    keys: dict[bytes, tuple[Event, int]] = {}
+    for event in events:
+        unit = unit_of(event)
+        if unit is Unit.DEVICE or answers.unit_ignored:
+            keys |= {hasher.key(day, by_device(event)): (event, day) for day in days}
+        if unit is Unit.DAY:
+            keys |= {hasher.key(day, event, unit): (event, day) for day in days if day in after.secrets}
+    return keys
 
 
 def _differences(after: Counter[Place], before: Counter[Place], rows: Counter[Place]) -> Iterator[str]:

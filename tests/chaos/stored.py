@@ -16,6 +16,7 @@ ASKERS = 4
 TRIES = 20
 
 EVERY_KEY = "select id, day, key, click from event_keys join event_bookings on number = booking"
+SECRETS = "select day, secret from visitor_secrets"
 COUNTS = """select booking_id, day, sum(impressions)::bigint, sum(clicks)::bigint from deliveries group by 1, 2"""
 SITE_COUNTS = (
     "select booking_id, day, site, sum(impressions)::bigint, sum(clicks)::bigint from site_deliveries group by 1, 2, 3"
@@ -33,6 +34,9 @@ def read_stored(postgres: PostgresServer, database: str, answers: Answers) -> St
     there = Stored()
     for booking, day, key, click in rows(EVERY_KEY):
         there.rows[key] = (booking, day, Kind.CLICK if click else Kind.IMPRESSION)
+    # The last release has none.
+    if rows("select 1 where to_regclass('visitor_secrets') is not null"):
+        there.secrets = dict(rows(SECRETS))
     add_counts(there, rows(COUNTS), rows(SITE_COUNTS))
     names = {digest(text): text for text in answers.keys}
     for hashed, used, email in rows(KEYS):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from actors.events.messages import Event, Kind
-from actors.events.state import VisitorHasher
+from actors.events.state import SECRET_BYTES, VisitorHasher, visitor_of_day
 from tests.chaos.campaign import complaints
 from tests.chaos.history import (
     LOST,
@@ -25,11 +25,14 @@ from tests.chaos.history import (
     Wish,
 )
 from tests.chaos.judge import Verdict, judge
+from tests.chaos.websites import by_device, unit_of
 
 DAY, WEEK_MS = 20_775, 7 * 86_400_000
 DAYS = range(DAY, DAY + 1)
 SEALS = VisitorHasher(b"the secret that visitors are hashed with")
+SECRETS = {DAY: bytes(SECRET_BYTES)}
 SEEN = [Event("bok_live", Kind.IMPRESSION, f"00000000-0000-4000-8000-{number:012d}") for number in range(6)]
+BY_DAY = Event("bok_day", Kind.CLICK, visitor_of_day("127.0.0.1", f"website/{SEEN[1].visitor}"))
 CLICK = Event("bok_live", Kind.CLICK, SEEN[0].visitor)
 ANON, CLAIMED, DEVICE, TOKEN = "cs_anon_one", "cs_anon_two", "cs_user_three", "sst_one"
 WISHES = [Wish("ten_1", f"key-{number}", "cmp_1", "slot-1", number * WEEK_MS) for number in range(3)]
@@ -42,7 +45,8 @@ ASKED = {
 
 
 def row_of(event: Event) -> bytes:
-    return SEALS.key(DAY, event)
+    SEALS.learn(SECRETS, first_day=DAY)
+    return SEALS.key(DAY, event, unit_of(event))
 
 
 @dataclass(slots=True)
@@ -94,10 +98,11 @@ def good() -> Story:
     story.request(9.9, 10.1, LOST)
     story.request(40.0, 42.9)
     story.request(49.0, 56.0, node=1)
-    story.answers.events.update(dict.fromkeys(SEEN, OTHER) | {CLICK: "one.example.com"})
-    for event in (*SEEN[:3], CLICK):
+    story.answers.events.update(dict.fromkeys([*SEEN, BY_DAY], OTHER) | {CLICK: "one.example.com"})
+    story.after.secrets = SECRETS
+    for event in (*SEEN[:3], CLICK, BY_DAY):
         story.keep(event)
-    story.answers.recorded.update([SEEN[0], SEEN[1], CLICK])
+    story.answers.recorded.update([SEEN[0], SEEN[1], CLICK, BY_DAY])
     story.answers.duplicates.add(SEEN[0])
     story.answers.keys = {
         ANON: Key(ANON, sent=5, answered=3),
@@ -157,6 +162,10 @@ def frozen_elsewhere(story: Story) -> None:
 
 def frozen_too_short(story: Story) -> None:
     story.request(48.0, 58.0, node=1)
+
+
+def by_visitor_id(story: Story) -> None:
+    story.after.rows[row_of(by_device(BY_DAY))] = story.after.rows.pop(row_of(BY_DAY))
 
 
 def swapped_count(story: Story) -> None:
@@ -264,6 +273,8 @@ BUGS: dict[str, tuple[Bug, str]] = {
         "but 0 are stored",
     ),
     "an event is recorded twice": (lambda s: s.answers.recorded.update([SEEN[0]]), "answered 2 times for"),
+    "an event of the unit day counts by its visitor id": (by_visitor_id, "rows match no event that was sent"),
+    "a day without its secret": (lambda s: setattr(s.after, "secrets", {}), "rows match no event that was sent"),
     "a duplicate of nothing": (lambda s: s.answers.duplicates.add(SEEN[5]), "a duplicate of nothing"),
     "an event counts twice": (
         lambda s: s.after.counts.update([("bok_live", DAY, Kind.IMPRESSION)]),

@@ -67,6 +67,7 @@ class Upgrade:
         self.nodes = [await trio.to_thread.run_sync(self._old, number) for number in range(NODES)]
         bookings, accounts = await trio.to_thread.run_sync(self._sponsored)
         before = await trio.to_thread.run_sync(read_stored, self.postgres, self.database, self.answers)
+        self.answers.unit_ignored = True
         await self._under_load(bookings, accounts, seed)
         works = await working(self._urls(), self.answers)
         for number in range(NODES):
@@ -88,6 +89,8 @@ class Upgrade:
         stop = trio.Event()
         async with trio.open_nursery() as nursery:
             for client in clients_of(self._urls(), self.answers, bookings, accounts, seed, stop):
+                if isinstance(client, Website):
+                    client.names_clients = False
                 nursery.start_soon(client.run)
             await self._step("the previous release alone")
             await self._step("migrating", self._migrate)

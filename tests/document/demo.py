@@ -116,6 +116,7 @@ async def _sponsor(world: World, person: Person, boss: Person) -> None:
     await _ask(world, f"{API}/campaigns?limit=1", person.key)
     await _ask(world, f"{API}/bookings?limit=1", person.key)
     await _ask(world, f"{API}/invoices", person.key)
+    await _ask(world, f"{API}/invoices?format=csv", person.key)
     await _ask(world, f"{API}/bookings/{booking['id']}/invoice", person.key)
 
 

@@ -133,6 +133,7 @@ class MemoryAccounts(MemoryStore):
             self._blank_bookings,
             self._blank_invoices,
             self._erase_billing_details,
+            self._erase_shared_reports,
         )
         if any(step(deletion, limit) >= limit for step in steps):
             return True
@@ -263,8 +264,9 @@ class MemoryAccounts(MemoryStore):
 
     def _blank_bookings(self, deletion: Deletion, limit: int) -> int:
         rows = [row for row in self._memory.bookings.values() if row.tenant_id == deletion.tenant_id]
-        said = [row for row in rows if (row.refund_reason, row.refund_note) != (None, None)][:limit]
-        self._memory.bookings.update((row.id, replace(row, refund_reason=None, refund_note=None)) for row in said)
+        blank: dict[str, None] = dict.fromkeys(("refund_reason", "refund_note", "video_material"))
+        said = [row for row in rows if any(getattr(row, name) is not None for name in blank)][:limit]
+        self._memory.bookings.update((row.id, replace(row, **blank)) for row in said)  # type: ignore[arg-type]
         return len(said)
 
     def _blank_invoices(self, deletion: Deletion, limit: int) -> int:
@@ -275,6 +277,12 @@ class MemoryAccounts(MemoryStore):
 
     def _erase_billing_details(self, deletion: Deletion, limit: int) -> int:
         return int(self._memory.billing_details.pop(deletion.tenant_id, None) is not None)
+
+    def _erase_shared_reports(self, deletion: Deletion, limit: int) -> int:
+        ended = self._memory.shared_of(deletion.tenant_id)[:limit]
+        for report in ended:
+            del self._memory.shared_reports[report.id]
+        return len(ended)
 
     # Reads of administrators.
 

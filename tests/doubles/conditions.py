@@ -34,6 +34,11 @@ def is_in(booking: Booking, status: BookingStatus, now_ms: int) -> bool:
     return booking.status is status and (status not in OPEN or booking.hold_ms > now_ms)
 
 
+def has(text: str | None, *names: str | None) -> bool:
+    """Whether a text is in one of these names, in any case."""
+    return text is not None and any(text.lower() in name.lower() for name in names if name is not None)
+
+
 def touches(days: Days, booking: Booking) -> bool:
     """Whether a booking can have counts on one of the days."""
     latest_day = day_of(booking.week_end_ms) - 1 + LATE_DAYS

@@ -129,6 +129,8 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
             yield from _each("id", (row for row in tables.sponsors.values() if row.tenant_id == tenant_id))
         case "billing_details":
             yield from _each("tenant_id", filter(None, [tables.billing_details.get(tenant_id)]))
+        case "shared_reports":
+            yield from _each("id", tables.shared_of(tenant_id))
         case "campaigns":
             yield from _each("id", (row for row in tables.campaigns.values() if row.tenant_id == tenant_id))
         case "bookings":

@@ -138,6 +138,9 @@ class MemoryKeys(MemoryStore):
         tables.audits.extend(decision.audits)
         tables.announce([f"key:{key_hash.hex()}" for key_hash in decision.touched_keys])
         tables.announce([f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants])
+        suspended = [row.tenant_id for row in decision.suspensions.values() if row.suspended_ms is not None]
+        for report in [row for tenant_id in suspended for row in tables.shared_of(tenant_id)]:
+            del tables.shared_reports[report.id]
         if decision.suspensions:
             tables.sponsorship_revision += 1
             tables.announce([TOPIC])

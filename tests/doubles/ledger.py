@@ -1,15 +1,20 @@
 """The booking ledger in memory."""
 
+from collections.abc import Iterator
+
 from actors.bookings.campaigns import MAX_NAMED
 from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.records import OPEN, Booking, CampaignView, DayDelivered
+from actors.bookings.reports import Days
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import TOPIC, Decide
 from actors.shared.code_mails import mailbox_of
+from actors.times import WEEK_MS, day_of
 from actors.values import BatchId, Contended
 from tests.doubles.announcements import tell
 from tests.doubles.invoices import issue
 from tests.doubles.reports import counted as counted_by_day
+from tests.doubles.reports import runs
 from tests.doubles.tables import Memory, picked
 from tests.doubles.webhooks import publish
 
@@ -73,8 +78,10 @@ class MemoryLedger:
                 for each in {tenant_id} | siblings.get(tenant_id, frozenset())
             },
             siblings=siblings,
+            shared={each: self._memory.shared_of(each) for each in lock_set.shared_of},
             suspended=frozenset(filter(tables.is_suspended, tenant_ids)),
             days={each: days for each in lock_set.followed_ids if (days := self._days(each))},
+            last_week=dict(self._last_week(tenant_ids, lock_set.week_ms)) if lock_set.week_ms is not None else {},
             reviews=self._reviews() if lock_set.digest else WaitingReviews(),
         )
 
@@ -100,6 +107,15 @@ class MemoryLedger:
             if tenant_id in mailboxes
         }
         return {tenant_id: others for tenant_id, others in found.items() if others}
+
+    def _last_week(self, tenant_ids: set[str], week_ms: int) -> Iterator[tuple[str, tuple[int, int]]]:
+        days = Days(day_of(week_ms - WEEK_MS), day_of(week_ms) - 1)
+        for tenant_id in tenant_ids:
+            ids = [run.booking_id for run in runs(self._memory, tenant_id, days, len(self._memory.bookings))]
+            counts = counted_by_day(self._memory, ids, days)
+            sums = sum(each.impressions for each in counts), sum(each.clicks for each in counts)
+            if any(sums):
+                yield tenant_id, sums
 
     def _campaigns(self, tenant_id: str) -> CampaignCounts:
         rows = [row for row in self._memory.campaigns.values() if row.tenant_id == tenant_id]
@@ -166,6 +182,9 @@ class MemoryLedger:
             raise Contended("another node has already written one of these rows")
         tables.sponsors.update(decision.sponsors)
         tables.billing_details.update(decision.billing)
+        tables.shared_reports.update(decision.shared)
+        for report_id in decision.unshared:
+            tables.shared_reports.pop(report_id, None)
         tables.slots.update(decision.slots)
         tables.campaigns.update(decision.campaigns)
         tables.bookings.update(decision.bookings)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from actors.bookings.records import Booking, BookingLine, BookingStatus, BookingView
-from actors.bookings.reports import MAX_ENDED, BookingDelivered, DayCounted, Days, Run, SlotReach, reach_of
+from actors.bookings.reports import ALL, MAX_ENDED, BookingDelivered, DayCounted, Days, Only, Run, SlotReach, reach_of
 from actors.bookings.store import Before
 from actors.times import day_of
 from actors.values import NOT_FILTERED
@@ -13,9 +13,10 @@ from tests.doubles.tables import Memory
 
 
 def deliveries(
-    memory: Memory, tenant_id: str, days: Days, after: Before | None, limit: int
+    memory: Memory, tenant_id: str, days: Days, after: Before | None, limit: int, only: Only = ALL
 ) -> Sequence[BookingDelivered]:
     mine = [row for row in _touched(memory, tenant_id, days) if after is None or (row.created_ms, row.id) > after]
+    mine = [row for row in mine if only.has(row.campaign_id, row.slot_id)]
     page = sorted(mine, key=lambda row: (row.created_ms, row.id))[:limit]
     return [
         BookingDelivered(
@@ -34,6 +35,8 @@ def runs(memory: Memory, tenant_id: str, days: Days, most: int) -> Sequence[Run]
             *(row.id, row.campaign_id, memory.campaigns[row.campaign_id].name, row.slot_id, row.slot_name),
             first=day_of(row.period_start_ms),
             last=day_of(row.week_end_ms) - 1,
+            currency=row.money_currency,
+            net_cents=row.left_cents,
         )
         for row in rows
     ]

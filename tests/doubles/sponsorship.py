@@ -1,7 +1,7 @@
 """Reads of the sponsorship area in memory."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import gt, lt
 from typing import Protocol, TypeVar
@@ -22,27 +22,36 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, DayCounted, Days, Run, SlotReach
+from actors.bookings.reports import (
+    ALL,
+    BookingDelivered,
+    BookingTotals,
+    DayCounted,
+    Days,
+    MoneyOf,
+    Only,
+    Run,
+    SharedReport,
+    SlotReach,
+    totals_of,
+)
 from actors.bookings.store import (
     APPROVALS,
     REJECTIONS,
     Before,
     BookingFilter,
-    BookingTotals,
     ListCounts,
-    MoneyOf,
     MonthRevenue,
     Overview,
     SoldPlacement,
     UnavailableWeek,
     Urgency,
     Waiting,
-    totals_of,
 )
 from actors.times import SECOND_MS
 from actors.values import AuditRecord
 from tests.doubles import invoices, reports
-from tests.doubles.conditions import in_trouble, is_in, is_listed, is_requested
+from tests.doubles.conditions import has, in_trouble, is_in, is_listed, is_requested
 from tests.doubles.tables import Memory, MemoryStore
 
 
@@ -92,9 +101,25 @@ class MemorySponsorship(MemoryStore):
         await self._memory.before()
         return self._memory.billing_details.get(tenant_id)
 
-    async def sponsors(self, before: Before | None, limit: int) -> Sequence[Sponsor]:
+    async def shared_reports(self, tenant_id: str) -> Sequence[SharedReport]:
         await self._memory.before()
-        return _page(self._memory.sponsors.values(), before, limit)
+        return self._memory.shared_of(tenant_id)
+
+    async def shared_report(self, token_hash: bytes) -> SharedReport | None:
+        await self._memory.before()
+        tables = self._memory
+        living = {row.tenant_id for row in tables.accounts.values() if row.suspended_ms is None}
+        found = (row for row in tables.shared_reports.values() if row.token_hash == token_hash)
+        return next((row for row in found if row.tenant_id in living), None)
+
+    async def sponsors(self, before: Before | None, limit: int, text: str | None = None) -> Sequence[Sponsor]:
+        await self._memory.before()
+        listed = (
+            row
+            for row in self._memory.sponsors.values()
+            if text in (None, row.id, row.tenant_id) or has(text, row.name, row.website)
+        )
+        return _page(listed, before, limit)
 
     async def campaigns(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[CampaignView]:
         await self._memory.before()
@@ -107,11 +132,21 @@ class MemorySponsorship(MemoryStore):
         return self._campaign_view(row) if row is not None and tenant_id in (None, row.tenant_id) else None
 
     async def everybodys_campaigns(
-        self, status: CampaignStatus | None, place: Before | None, limit: int, *, oldest: bool = False
+        self,
+        status: CampaignStatus | None,
+        place: Before | None,
+        limit: int,
+        text: str | None = None,
+        *,
+        oldest: bool = False,
     ) -> Sequence[CampaignView]:
         await self._memory.before()
-        listed = [row for row in self._memory.campaigns.values() if _is_in(row, status)]
+        listed = [row for row in self._memory.campaigns.values() if _is_in(row, status) and self._is_found(row, text)]
         return [self._campaign_view(row) for row in _page(listed, place, limit, oldest=oldest)]
+
+    def _is_found(self, row: Campaign, text: str | None) -> bool:
+        names = row.name, row.content.target_url, self._campaign_view(row).sponsor_name
+        return text in (None, row.id) or has(text, *names)
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
         await self._memory.before()
@@ -164,10 +199,10 @@ class MemorySponsorship(MemoryStore):
         return invoices.of_booking(self._memory, tenant_id, booking_id, limit)
 
     async def deliveries(
-        self, tenant_id: str, days: Days, after: Before | None, limit: int
+        self, tenant_id: str, days: Days, after: Before | None, limit: int, only: Only = ALL
     ) -> Sequence[BookingDelivered]:
         await self._memory.before()
-        return reports.deliveries(self._memory, tenant_id, days, after, limit)
+        return reports.deliveries(self._memory, tenant_id, days, after, limit, only)
 
     async def runs(self, tenant_id: str, days: Days, most: int) -> Sequence[Run]:
         await self._memory.before()
@@ -199,6 +234,17 @@ class MemorySponsorship(MemoryStore):
     async def revision(self) -> int:
         await self._memory.before()
         return self._memory.sponsorship_revision
+
+    async def ads_beside(self, slot_id: str, from_ms: int, until_ms: int, now_ms: int) -> Mapping[int, int]:
+        await self._memory.before()
+        slots, own = self._memory.slots, self._memory.slots.get(slot_id)
+        return Counter(
+            week_ms
+            for (other_id, week_ms), booking_id in self._memory.slot_weeks.items()
+            if own is not None and other_id != slot_id and slots[other_id].side is own.side
+            if from_ms <= week_ms < until_ms
+            if self._memory.bookings[booking_id].status_at(now_ms) in (BookingStatus.PAID, *OPEN)
+        )
 
     async def overview(self, from_week_ms: int) -> Overview:
         await self._memory.before()
@@ -299,7 +345,7 @@ class MemorySponsorship(MemoryStore):
     def _matches(self, row: Booking, wanted: BookingFilter, now_ms: int) -> bool:
         sponsor, text = self._memory.sponsors.get(row.tenant_id), wanted.text
         owners = (row.tenant_id, None if sponsor is None else sponsor.id)
-        named = sponsor is not None and text is not None and text.lower() in sponsor.name.lower()
+        named = has(text, None if sponsor is None else sponsor.name, self._memory.slots[row.slot_id].name)
         return (
             (wanted.status is None or is_in(row, wanted.status, now_ms))
             and (wanted.week_ms is None or row.week_start_ms <= wanted.week_ms < row.week_end_ms)
@@ -310,9 +356,11 @@ class MemorySponsorship(MemoryStore):
             and wanted.requested in (None, is_requested(row))
         )
 
-    async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:
+    async def review_queue(
+        self, now_ms: int, after: Urgency | None, limit: int, text: str | None = None
+    ) -> Sequence[Waiting]:
         await self._memory.before()
-        pending = [row for row in self._memory.campaigns.values() if row.waits]
+        pending = [row for row in self._memory.campaigns.values() if row.waits and self._is_found(row, text)]
         waiting = sorted((self._waiting(row, now_ms) for row in pending), key=lambda each: each.urgency)
         return [each for each in waiting if after is None or each.urgency > after][:limit]
 

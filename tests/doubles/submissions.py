@@ -35,13 +35,26 @@ class MemorySubmissions(MemoryStore):
         return row if row is not None and row.tenant_id == tenant_id else None
 
     async def for_review(
-        self, status: SubmissionStatus | None, after: Place | None, limit: int, *, oldest: bool = False
+        self,
+        status: SubmissionStatus | None,
+        after: Place | None,
+        limit: int,
+        text: str | None = None,
+        *,
+        oldest: bool = False,
     ) -> Sequence[SubmissionView]:
         await self._memory.before()
         emails = {row.tenant_id: row.email for row in self._memory.accounts.values()}
         follows = gt if oldest else lt
         rows = [row for row in self._memory.submissions.values() if status in (None, row.status)]
         rows = [row for row in rows if after is None or follows(_place(row), after)]
+        if text is not None:
+            low = text.lower()
+            rows = [
+                row
+                for row in rows
+                if text == row.id or low == emails.get(row.tenant_id) or low in row.slug or low in row.name.lower()
+            ]
         return [
             SubmissionView(row, self._current(row), emails.get(row.tenant_id))
             for row in sorted(rows, key=_place, reverse=not oldest)[:limit]

@@ -13,7 +13,16 @@ import trio
 
 from actors.accounts.messages import Deletion, MailChoices
 from actors.bookings.invoices import Invoice
-from actors.bookings.records import BillingDetails, Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.bookings.records import (
+    BillingDetails,
+    Booking,
+    Campaign,
+    IdempotencyRecord,
+    PaymentReport,
+    Slot,
+    Sponsor,
+)
+from actors.bookings.reports import SharedReport
 from actors.catalog.messages import Change, ChangeType, Entry, EntryId, Kind
 from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, Guesses
@@ -112,6 +121,7 @@ class Memory:
     # By tenant.
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     billing_details: dict[str, BillingDetails] = field(default_factory=dict)
+    shared_reports: dict[str, SharedReport] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)
@@ -178,6 +188,11 @@ class Memory:
 
     def is_suspended(self, tenant_id: str) -> bool:
         return any(row.tenant_id == tenant_id and row.suspended_ms is not None for row in self.accounts.values())
+
+    def shared_of(self, tenant_id: str) -> list[SharedReport]:
+        """The reports that an account shares, newest first."""
+        mine = (row for row in self.shared_reports.values() if row.tenant_id == tenant_id)
+        return sorted(mine, key=lambda row: (row.created_ms, row.id), reverse=True)
 
     def accept(self, terms: Iterable[AcceptedTerms]) -> None:
         for each in terms:

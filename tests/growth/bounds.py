@@ -41,6 +41,8 @@ REPORTED, COUNTED, SEARCHED = 10_000, 50_000, 25_000
 MORE: Mapping[str, int] = {
     "page /sponsor of": REPORTED,
     "page /sponsor/reports": REPORTED,
+    "page /shared/": REPORTED,
+    "page /sponsor/campaigns of": REPORTED,
     "listDeliveries": REPORTED,
     "page /admin/accounts/": COUNTED,
     "getAccount of": COUNTED,
@@ -53,6 +55,10 @@ MORE: Mapping[str, int] = {
     "page /admin/sponsors": COUNTED,
     "listAccounts": COUNTED,
     "listAllBookings query": SEARCHED,
+    "listAllCampaigns query": SEARCHED,
+    "listAllSubmissions query": SEARCHED,
+    "listReviews query": SEARCHED,
+    "listSponsors query": SEARCHED,
     "listSites": COUNTED,
     "page /admin/sites": COUNTED,
 }

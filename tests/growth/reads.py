@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 from urllib.parse import urlencode
 
 from actors.shared.announcements import Topic
+from actors.shared.credentials import SHARE_TOKEN
 from actors.times import SECOND_MS, WEEK_MS, week_of
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
@@ -23,6 +24,8 @@ VALUES: Mapping[str, object] = {
     "q": "report",
     "category": "Finance",
     "slot": "slot-1",
+    "slotId": "slot-1",
+    "campaignId": f"cmp_{FEW}",
     "sponsor": f"spo_{FEW}",
     "query": "Brand 3",
     "targetId": "bok_1",
@@ -60,6 +63,7 @@ class Names:
             "checkout": links.checkout_url(booking),
             "receipt": links.result_url(booking),
             "end": links.ending_url(ends, "person2@example.com", self._node.services.clock.now_ms()),
+            "shared": f"{links.base_url}/shared/{SHARE_TOKEN.prefix}{'A' * SHARE_TOKEN.length}",
             "unsubscribe": links.stop_url("person2@example.com", Topic.REPORTS),
         }.get(name)
         if address is not None:

@@ -77,6 +77,12 @@ select 'ten_' || n, 'spo_' || n, 'Brand ' || n, 'https://example.com/' || n, now
 from generate_series(2, :accounts) as n, clock;
 insert into billing_details (tenant_id, legal_name, address, country, tax_id, reference, email)
 select tenant_id, name || ' Ltd', '1 Example Street', 'CH', '', '', '' from sponsors;
+insert into shared_reports (id, tenant_id, token_hash, first_day, last_day, costs, created_ms)
+select 'shr_' || n || '_' || tenant_id, tenant_id, sha256(convert_to(n || tenant_id, 'UTF8')), 20000, 20029, false, 1700000000000
+from sponsors, generate_series(1, 2) as n;
+insert into shared_reports (id, tenant_id, token_hash, first_day, last_day, costs, created_ms)
+select 'shr_0', 'ten_2', sha256(convert_to('rpt_' || repeat('A', 43), 'UTF8')), (now_ms / 86400000 - 29)::int, (now_ms / 86400000)::int,
+    true, now_ms from clock;
 insert into campaigns (id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms, submitted_ms, shown_as)
 select 'cmp_' || n, 'ten_' || owner, 'Campaign ' || n, 'Headline ' || n, 'What it offers', 'See more',
     'https://example.com/' || n, 'LT', status, since_ms, case when status = 'pending' then since_ms end,

@@ -61,6 +61,13 @@ FACTS: Mapping[str, dict[str, str]] = {
     "week_ended": BOOKED
     | {"impressions": "15507", "clicks": "321", "refund_cents": "0", "unshown_weeks": "0"}
     | {"filtered": "2468", "duplicate": "1200", "crawler": "1001", "prefetch": "207", "capped": "60", "inactive": "0"},
+    "weekly_report": {
+        "week_start_ms": str(BASE_MS - BASE_MS % DAY_MS - 7 * DAY_MS),
+        "first": "2026-11-13",
+        "last": "2026-11-19",
+        "impressions": "15507",
+        "clicks": "321",
+    },
     "refund_requested": BOOKED | {"reason": REASON},
     "refund_to_decide": BOOKED | {"sponsor": "Example Tools", "reason": REASON},
     "refund_made": BOOKED | {"refund_cents": "9900"},

@@ -1,8 +1,10 @@
 """The counts of requests: the summary that operators see, and the histogram of the metrics."""
 
-from actors.clock import SECOND_MS
+import pytest
+
+from actors.clock import MINUTE_MS, SECOND_MS
 from service.observability.metrics import Metrics, SharedPage
-from service.observability.request_counts import LATENCY_BUCKETS, AnswerCounts, AnswerSummary
+from service.observability.request_counts import LATENCY_BUCKETS, SPANS, AnswerCounts, AnswerSummary, LastHour, Load
 from tests.fakes import HandClock
 
 NOON_MS = 1_800_014_400_000
@@ -61,6 +63,26 @@ def test_the_metrics_have_the_same_counts() -> None:
     assert samples["catalog_request_seconds_bucket", "+Inf", "listBots"] == 2
     assert samples["catalog_request_seconds_sum", "listBots"] == 20.001
     assert samples["catalog_refusals_total", "not_found"] == 1
+
+
+def test_the_last_hour_is_what_was_done_in_each_two_minutes_and_what_was_there_at_their_start() -> None:
+    clock = HandClock(NOON_MS)
+    hour, load = LastHour(clock), Load(5, 1, 0, 2, 3, 4)
+    assert hour.spans(load) == [None] * SPANS
+    hour.sample(lambda: load)
+    clock.at_ms += MINUTE_MS
+    hour.sample(lambda: pytest.fail("a span has one sample"))
+    assert hour.spans(Load(7, 1, 1, 2, 9, 9)) == [*[None] * (SPANS - 1), Load(2, 0, 1, 0, 3, 4)]
+    clock.at_ms += 5 * MINUTE_MS  # a span without a sample belongs to the one before
+    hour.sample(lambda: Load(9, 1, 1, 2, 0, 0))
+    assert hour.spans(Load(9, 1, 1, 2, 0, 0))[-4:] == [Load(4, 0, 1, 0, 3, 4), None, None, Load(0, 0, 0, 0, 0, 0)]
+    clock.at_ms -= MINUTE_MS
+    for _ in range(200):
+        clock.at_ms += 2 * MINUTE_MS
+        hour.sample(lambda: Load(9, 1, 1, 2, 0, 0))
+    assert hour.spans(Load(9, 1, 1, 2, 0, 0)) == [Load(0, 0, 0, 0, 0, 0)] * SPANS
+    clock.at_ms += 60 * MINUTE_MS
+    assert hour.spans(load) == [None] * SPANS
 
 
 def test_the_public_page_of_metrics_is_rendered_once_a_second() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from itertools import count
 
 import pytest
 import trio
@@ -167,10 +168,11 @@ async def test_a_node_that_stops_does_not_count_as_one_that_failed() -> None:
 
 
 async def test_a_node_checks_itself_where_nothing_asks(autojump_clock: MockClock) -> None:
-    node = health([AWAY, WELL])
-    watch = ReadinessWatch(node)
+    node, samples = health([AWAY, WELL]), count()
+    watch = ReadinessWatch(node, lambda: next(samples))
     async with trio.open_nursery() as nursery:
         await nursery.start(watch.run)
         await trio.sleep(5)
         watch.close()
     assert [ready for _, ready in node.history.minutes()] == [True]
+    assert next(samples) == 1

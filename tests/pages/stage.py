@@ -16,6 +16,7 @@ from tests.browser.people import Person
 EVERY = "*"
 
 SITE = {
+    "site__ads_per_side": "3",
     "site__name": "Example Media for People and Their Agents",
     "site__contact": "hello@example.com",
     "site__links": '[{"label": "Imprint", "url": "https://example.com/imprint"}]',

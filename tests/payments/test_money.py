@@ -103,7 +103,7 @@ async def test_a_disputed_booking_is_hidden_told_and_shown_again(world: World) -
     assert (mail.recipient, mail.subject) == ("admin@example.com", "A payment is disputed")
     assert booking_id in mail.text
     cookie = f"__Host-session={world.session('admin@example.com', admin=True)}"
-    page = await world.client.get("/admin/bookings", headers={"Cookie": cookie})
+    page = await world.client.get(f"/admin/bookings/{booking_id}", headers={"Cookie": cookie})
     assert "Payment disputed</span>" in page.body.decode()
     assert b"Order the refund" not in page.body
     refused = await administrator(world).post(f"{ADMIN}/bookings/{booking_id}/refund", {})

@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from actors.values import OutcomeUnknown, StorageUnavailable
 from service.config.user_errors import ConfigError
 from service.process.exit_status import outcome_of
 from service.process.supervisor import TooManyRestarts, WorkerFailed
@@ -31,6 +32,11 @@ def test_work_that_ends_well_gives_its_own_code() -> None:
 @pytest.mark.parametrize("error", [ConfigError("no such file"), nested(ConfigError("no such file"))])
 def test_an_error_that_an_operator_can_fix_is_reported_as_usage(error: BaseException) -> None:
     assert raising(error) == (USAGE, ["no such file"])
+
+
+@pytest.mark.parametrize("error", [StorageUnavailable("no connection"), nested(OutcomeUnknown("no connection"))])
+def test_a_database_that_fails_is_reported_as_usage(error: BaseException) -> None:
+    assert raising(error) == (USAGE, ["the database is not available: no connection"])
 
 
 def test_of_several_such_errors_the_first_is_reported() -> None:

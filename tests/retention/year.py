@@ -15,6 +15,7 @@ from actors.accounts.messages import Scheduled
 from actors.accounts.state import AccountRules
 from actors.accounts.sweeper import EraserLimits
 from actors.bookings.records import BillingDetails, BookingView, Content, PaymentState, Side, Slot
+from actors.bookings.reports import Days, Only
 from actors.bookings.transitions import CampaignMove
 from actors.catalog.messages import EntryId
 from actors.catalog.messages import Kind as EntryKind
@@ -183,6 +184,7 @@ class Year:
         tenant_id = self._tenants[PEOPLE[0]]
         await ledger.save_profile(tenant_id, "Acme", "https://example.com", OPERATOR)
         await ledger.save_billing_details(replace(BILLING, tenant_id=tenant_id, email=PEOPLE[0]), OPERATOR)
+        await ledger.share_report(tenant_id, Days(20_000, 20_006), Only(slot_id="left-1"), OPERATOR, costs=False)
         made: Any = await ledger.create_campaign(tenant_id, "Autumn", CONTENT, OPERATOR)
         self._campaign = made.campaign.id
         await self._listen(PEOPLE[0])
@@ -330,6 +332,8 @@ class Year:
         await self.node.services.ledger.save_profile(self._tenants[email], "Leaver", "https://example.com", agent)
         details = replace(BILLING, tenant_id=self._tenants[email], email=email)
         await self.node.services.ledger.save_billing_details(details, agent)
+        days = Days(20_000, 20_006)
+        await self.node.services.ledger.share_report(self._tenants[email], days, Only(), agent, costs=True)
         await self.node.services.ledger.create_campaign(self._tenants[email], "Idea", CONTENT, agent)
         await self._propose(email)
         self.clock.at_ms += MINUTE_MS

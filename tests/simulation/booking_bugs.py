@@ -68,7 +68,7 @@ class LedgerClockStandsStill(BookingLedger):
         now_ms = self._began_ms = getattr(self, "_began_ms", 0) or self._clock.now_ms()
         decided = await self._store.transact(
             batch_id,
-            rows_to_lock(messages, self.rules.counted_from_ms(now_ms)),
+            rows_to_lock(messages, self.rules, now_ms),
             lambda snapshot: decide(snapshot, messages, now_ms, self.rules),
         )
         return decided.answers

@@ -96,7 +96,7 @@ class StepsOfOldSnapshot(BookingLedger):
             read.append(snapshot)
             return decide(read[0], messages, now_ms, self.rules)
 
-        locks = rows_to_lock(messages, self.rules.counted_from_ms(now_ms))
+        locks = rows_to_lock(messages, self.rules, now_ms)
         try:
             return (await self._store.transact(batch_id, locks, on)).answers
         except OutcomeUnknown:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from actors.bookings import changes, notifications
+from actors.bookings import changes, notifications, schedule
 from actors.bookings.records import Booking
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork
@@ -17,6 +17,7 @@ from actors.quota.state import Decision as Quotas
 from actors.quota.store import Decide
 from actors.shared.announcements import AccountMail
 from actors.shared.notices import notice
+from actors.times import DAY_MS
 from actors.values import BatchId, OutboxMessage
 from tests.doubles import announcements
 from tests.doubles.quota import MemoryQuota
@@ -91,6 +92,13 @@ def mailed_to_another(right: Any, memory: Memory, mail: AccountMail) -> Iterator
     emails = sorted(account.email for account in memory.accounts.values() if account.tenant_id != mail.tenant_id)
     for message in right(memory, mail):
         yield message if mail.tenant_id is None else replace(message, recipient=emails[0])
+
+
+@BUGS.around(schedule, "_report_day", Scene.SPONSORS)
+def week_mailed_each_day(right: Any, unit: UnitOfWork, booking: Booking, day: int) -> None:
+    """The figures of the week are mailed each day."""
+    right(unit, booking, day)
+    notifications.mail_last_week(unit, booking.tenant_id, (day + 1) * DAY_MS)
 
 
 @BUGS.part("quota_store")

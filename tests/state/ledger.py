@@ -48,11 +48,12 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
+from actors.bookings.reports import SharedReport
 from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, rows_to_lock
 from actors.bookings.transitions import CampaignMove
 from actors.bookings.unit_of_work import weeks_of
 from actors.shared.announcements import AccountMail, WebhookEvent
-from actors.times import WEEK_MS
+from actors.times import WEEK_MS, day_of
 from actors.values import Agent, AuditRecord, Code, Refused
 from tests.state.manners import well_kept, well_said
 
@@ -98,6 +99,7 @@ CHANGEABLE = (
     "lost_from",
     "terms_version",
     "terms_accepted_ms",
+    "video_material",
 )
 
 
@@ -109,6 +111,7 @@ class Ledger:
     now_ms: int = NOON
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     billing: dict[str, BillingDetails] = field(default_factory=dict)
+    shared: dict[str, SharedReport] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)
@@ -140,6 +143,9 @@ class Ledger:
                 self.credited += each.amount_cents if each.kind == "credit_note" else -each.amount_cents
         self.sponsors |= decision.sponsors
         self.billing |= decision.billing
+        self.shared |= decision.shared
+        for report_id in decision.unshared:
+            self.shared.pop(report_id, None)
         self.campaigns |= decision.campaigns
         self.slots |= decision.slots
         self.bookings |= decision.bookings
@@ -164,7 +170,7 @@ class Ledger:
         sponsors = {sponsor.id for sponsor in self.sponsors.values()}
         there = {
             "sponsor": sponsors,
-            "account": self.billing,
+            "account": {ANN, BOB, *self.billing},
             "campaign": self.campaigns,
             "slot": self.slots,
             "booking": self.bookings,
@@ -179,7 +185,7 @@ class Ledger:
 
     def snapshot(self, messages: Sequence[Message]) -> Snapshot:
         """Exactly the rows that `LedgerStore.transact` promises for a batch."""
-        rows = rows_to_lock(messages, self.rules.counted_from_ms(self.now_ms))
+        rows = rows_to_lock(messages, self.rules, self.now_ms)
         remembered = {key: self.remembered[key] for key in rows.keys if key in self.remembered}
         named = {*rows.booking_ids, *(row.booking_id for row in remembered.values())} & set(self.bookings)
         named |= {row.id for row in self.bookings.values() if row.payment_id in rows.payment_ids}
@@ -219,8 +225,16 @@ class Ledger:
             reports={row.id: row for row in self.reports.values() if row.payment_id in rows.payment_ids},
             campaign_counts={each: self._counted(each) for each in rows.campaigns_of},
             days={each: self.days[each] for each in rows.followed_ids if each in self.days},
+            shared={each: [row for row in self.shared.values() if row.tenant_id == each] for each in rows.shared_of},
+            last_week={} if rows.week_ms is None else {each: self._last_week(each, rows.week_ms) for each in tenants},
             reviews=self._reviews() if rows.digest else WaitingReviews(),
         )
+
+    def _last_week(self, tenant_id: str, week_ms: int) -> tuple[int, int]:
+        first, last = day_of(week_ms - WEEK_MS), day_of(week_ms) - 1
+        mine = (days for each, days in self.days.items() if self.bookings[each].tenant_id == tenant_id)
+        counts = [each for days in mine for each in days if first <= each.day <= last]
+        return sum(each.impressions for each in counts), sum(each.clicks for each in counts)
 
     def _counted(self, tenant_id: str) -> CampaignCounts:
         mine = [row for row in self.campaigns.values() if row.tenant_id == tenant_id]

@@ -1,12 +1,13 @@
 """The rules of bookings until they are paid: reserving, idempotency, holds, checkout, cancelling, and batches."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from actors.bookings.changes import PAST
 from actors.bookings.decision import BookingRules, Snapshot
-from actors.bookings.messages import Message
+from actors.bookings.messages import Message, SendMaterial
 from actors.bookings.records import (
     BookingStatus,
     BookingView,
@@ -555,7 +556,8 @@ def test_a_batch_names_its_rows_sorted() -> None:
         ledger.expire("b0"),
         ledger.video("ba"),
     ]
-    rows = rows_to_lock(messages, NOON)
+    rules = BookingRules()
+    rows = rows_to_lock(messages, rules, NOON)
     assert rows == LockSet(
         tenant_ids=("ten_ann", "ten_bob", "ten_mia", "ten_zoe"),
         campaign_ids=("cmp_d", "cmp_e", "cmp_new", "cmp_ten_ann", "cmp_ten_bob"),
@@ -567,9 +569,9 @@ def test_a_batch_names_its_rows_sorted() -> None:
         payment_ids=("pay_1", "pay_2", "pay_3"),
         campaigns_of=("ten_ann", "ten_mia"),
         from_week_ms=MONDAY + 4 * WEEK_MS,
-        recent_ms=NOON,
+        recent_ms=rules.counted_from_ms(NOON),
     )
-    assert rows_to_lock([], NOON) == LockSet()
+    assert rows_to_lock([], rules, NOON) == LockSet()
 
 
 def test_a_holder_that_was_not_read_is_a_mistake_of_the_store() -> None:
@@ -629,9 +631,27 @@ def test_what_was_said_of_a_video_can_be_taken_back(filmed: Ledger) -> None:
     assert (booking.youtube_notes, booking.youtube_url) == (None, "https://example.com/watch")
 
 
+def test_a_sponsor_sends_material_for_a_video_until_it_is_published_and_the_audit_has_none_of_it(
+    filmed: Ledger,
+) -> None:
+    def sent(material: str | None, owner: str = ANN) -> Any:
+        return filmed.one(SendMaterial(owner, "b1", material, filmed.origin()))
+
+    assert booked(sent("https://example.com/press")).video_material == "https://example.com/press"
+    assert filmed.told() == [("booking.material_sent", {})]
+    sent("https://example.com/press")
+    assert kept_nothing(filmed)
+    refused(sent("Theirs", BOB), Code.NOT_FOUND)
+    assert booked(sent(None)).video_material is None
+    filmed.act(filmed.video("b1", status=YoutubeStatus.PUBLISHED, url="https://example.com/watch"))
+    refused(sent("Too late"), Code.INVALID_STATE)
+    assert kept_nothing(filmed)
+
+
 def test_a_package_without_a_video_has_nothing_to_describe(ledger: Ledger) -> None:
     ledger.paid("b1")
     refused(ledger.one(ledger.video("b1", notes="x")), Code.INVALID_STATE)
+    refused(ledger.one(SendMaterial(ANN, "b1", "x", ledger.origin())), Code.INVALID_STATE)
     assert kept_nothing(ledger)
 
 

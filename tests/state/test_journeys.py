@@ -132,6 +132,30 @@ def test_a_node_that_was_away_for_weeks_does_all_steps_in_order() -> None:
     assert len(ledger.mails) == 2
 
 
+def weekly(ledger: Ledger) -> list[dict[str, str]]:
+    return [json.loads(mail.facts) for mail in ledger.mails if mail.template == "weekly_report"]
+
+
+def test_each_week_of_a_booking_that_goes_on_is_mailed_on_its_monday_alone() -> None:
+    ledger = sold(PAIR)
+    weeks = ledger.bookings["b1"].weeks
+    for number in range(1, weeks + 1):
+        show(ledger, number, 10 * number, number)
+    for hour in range(0, (weeks + 2) * 168, 5):
+        follow(ledger, NEXT_MONDAY + hour * 3_600_000)
+    reported = [(each["first"], each["last"], each["impressions"], each["clicks"]) for each in weekly(ledger)]
+    assert (weeks, reported) == (2, [("2026-11-23", "2026-11-29", "10", "1")])
+    assert ledger.mailed().count("week_ended") == 1, "the last week has a mail of its own"
+
+
+@pytest.mark.parametrize(("late", "mails"), [(SETTLE, 1), (DAY - 1, 1), (DAY, 0), (2 * DAY, 0)])
+def test_a_week_is_reported_on_its_monday_or_not_at_all(late: int, mails: int) -> None:
+    """Only so long does the outbox know for certain that the mail was written."""
+    ledger = sold(PAIR)
+    follow(ledger, NEXT_MONDAY + WEEK_MS + late)
+    assert len(weekly(ledger)) == mails
+
+
 def test_a_booking_that_is_paid_in_its_week_reports_no_day_before_its_payment() -> None:
     ledger = sold(week=0)
     follow(ledger, NOON)

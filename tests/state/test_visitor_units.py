@@ -131,7 +131,7 @@ def test_of_a_day_of_10000_visitors_with_addresses_of_their_own_none_is_lost() -
     ("people", "agents", "mean"), [(1, 3, 1), (5, 3, 2.6), (20, 3, 3), (5, 10, 4.1), (20, 10, 8.8), (100, 10, 10)]
 )
 def test_people_behind_one_address_count_by_their_agents(people: int, agents: int, mean: float) -> None:
-    """The figures of docs/events.md."""
+    """The figures of docs/events.md, of which the test before has the first two."""
     chance = Random(people * agents)
     offices = [[("203.0.113.7", str(chance.randrange(agents))) for _ in range(people)] for _ in range(400)]
     assert sum(map(counted, offices)) / 400 == pytest.approx(mean, abs=0.1)

@@ -115,6 +115,7 @@ FULL_BOOKING = booking(
     refund_requests=2,
     refund_cents=2_500,
     next_step_ms=None,
+    video_material="https://example.com/press",
 )
 
 
@@ -208,7 +209,7 @@ class Books:
         """Decide on messages by the real rules."""
         decision = await self.stores.ledger.transact(
             batch_id or self.next_batch_id(),
-            rows(rows_to_lock(messages, rules.counted_from_ms(now_ms))),
+            rows(rows_to_lock(messages, rules, now_ms)),
             lambda snapshot: decide(snapshot, messages, now_ms, rules),
         )
         return decision.answers

@@ -1,13 +1,16 @@
 """The contract of what the ledger tells: mails to owners and administrators, and schedules, over Postgres and in memory."""
 
+from typing import Any
+
 import pytest
 
 from actors.accounts.messages import MailChoices
 from actors.bookings.decision import Decision
-from actors.bookings.messages import CreateCampaign, SendDigest
+from actors.bookings.messages import CreateCampaign, FollowSchedule, SendDigest
 from actors.bookings.records import BookingStatus, CampaignStatus, DayDelivered
 from actors.bookings.state import LockSet
 from actors.shared.announcements import AccountMail, Topic
+from actors.times import DAY_MS
 from storage.connection.pool import Connection
 from tests.doubles.tables import Memory
 from tests.stores.books import DAY, NOW, Books, a_world, booking, campaign, origin, week
@@ -45,6 +48,16 @@ async def outbox(books: Books) -> list[tuple[str, str]]:
         return sorted((message.id, message.recipient) for message in below.messages.values())
     rows = await below.read(lambda connection: connection.fetch("select id, recipient from outbox"))
     return sorted((row["id"], row["recipient"]) for row in rows)
+
+
+async def facts_of(books: Books, message_id: str) -> str:
+    below = books.stores.below
+    if isinstance(below, Memory):
+        return below.messages[message_id].facts
+    rows = await below.read(
+        lambda connection: connection.fetch("select facts::text from outbox where id = $1", message_id)
+    )
+    return str(rows[0]["facts"])
 
 
 async def test_a_mail_goes_to_the_owner_of_the_account_and_to_nobody_without_one(books: Books) -> None:
@@ -131,3 +144,24 @@ async def test_lists_of_campaigns_that_wait_include_edits(books: Books) -> None:
     for oldest in (True, False):
         listed = await reads.everybodys_campaigns(CampaignStatus.PENDING, None, 9, oldest=oldest)
         assert [view.campaign.id for view in listed] == ["cmp_1"]
+
+
+async def test_whichever_booking_of_an_account_comes_first_mails_its_week_once(books: Books) -> None:
+    """On two nodes, with the figures of all bookings, those that have ended included."""
+    await a_world(books)
+    await books.accounts(1, 2)
+    paid: dict[str, Any] = {"status": BookingStatus.PAID, "paid_ms": NOW, "paid_cents": 5_000, "next_step_ms": week(2)}
+    goes_on = [booking(n, week_start_ms=week(n - 1), weeks=4, **paid) for n in (1, 2)]
+    ended = booking(3, week_start_ms=week(1), **{**paid, "next_step_ms": None})
+    foreign = booking(4, 2, week_start_ms=week(0), weeks=1, **{**paid, "next_step_ms": None})
+    await books.lay_out(*goes_on, ended, foreign, weeks=False)
+    first = week(1) // DAY_MS
+    for number, day in ((1, first), (1, first - 1), (2, first + 6), (3, first + 3), (2, first + 7), (4, first)):
+        await books.deliver(f"bok_{number}", day, 10 * number, number)
+    other = Books(books.stores, "two/bookings")
+    monday = week(2) + 10 * 60_000
+    for node, booking_id in ((books, "bok_1"), (other, "bok_2"), (other, "bok_1")):
+        await node.send(FollowSchedule(booking_id, origin(1)), now_ms=monday)
+    [(mail_id, recipient)] = [each for each in await outbox(books) if "_week_" in each[0]]
+    assert (mail_id, recipient) == (f"msg_1_week_{week(2) // DAY_MS}_o", "owner1@example.com")
+    assert '"impressions":"60","clicks":"6"' in await facts_of(books, mail_id)

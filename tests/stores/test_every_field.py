@@ -13,6 +13,7 @@ from actors.accounts.state import Decision as AccountDecision
 from actors.accounts.state import LockSet as AccountLocks
 from actors.accounts.store import SECRET
 from actors.bookings.records import BillingDetails, Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.bookings.reports import SharedReport
 from actors.bookings.state import Decision as LedgerDecision
 from actors.bookings.state import LockSet as LedgerLocks
 from actors.catalog.submissions import Submission, SubmissionStatus
@@ -241,11 +242,13 @@ async def test_the_ledger_loses_no_field(stores: Stores) -> None:
     booking = filled(Booking, tenant_id=tenant.id, campaign_id=campaign.id, slot_id=slot.id)
     record = filled(IdempotencyRecord, tenant_id=tenant.id, booking_id=booking.id)
     report, details = filled(PaymentReport), filled(BillingDetails, tenant_id=tenant.id)
+    shared = filled(SharedReport, tenant_id=tenant.id, token_hash=bytes(32))
     place = (record.tenant_id, record.operation, record.key)
     for again in (False, True):
         decision = LedgerDecision(
             sponsors={tenant.id: sponsor},
             billing={tenant.id: details},
+            shared={} if again else {shared.id: shared},
             slots={slot.id: slot},
             campaigns={campaign.id: campaign},
             bookings={booking.id: booking},
@@ -259,11 +262,12 @@ async def test_the_ledger_loses_no_field(stores: Stores) -> None:
             booking_ids=(booking.id,),
             keys=(place,) if again else (),
             payment_ids=(report.payment_id,),
+            shared_of=(tenant.id,),
         )
         await batches.decide(stores.ledger, locks, decision)
         found = await batches.decide(stores.ledger, locks, LedgerDecision())
         assert (found.sponsors, found.slots) == (decision.sponsors, decision.slots)
-        assert found.billing == decision.billing
+        assert (found.billing, found.shared) == (decision.billing, {tenant.id: [shared]})
         assert await stores.sponsorship.billing_details(tenant.id) == details
         assert (found.campaigns, found.bookings) == (decision.campaigns, decision.bookings)
         assert (found.remembered, found.reports) == ({place: record} if again else {}, decision.reports)
@@ -271,6 +275,7 @@ async def test_the_ledger_loses_no_field(stores: Stores) -> None:
         stored = {
             tables.SPONSORS: sponsor,
             tables.BILLING_DETAILS: details,
+            tables.SHARED_REPORTS: shared,
             tables.CAMPAIGNS: campaign,
             tables.BOOKINGS: booking,
         }

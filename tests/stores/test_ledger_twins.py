@@ -36,7 +36,7 @@ async def deliberate(stores: Stores, seq: int, messages: Sequence[Message], now_
         seen.append(snapshot)
         return decide(snapshot, messages, now_ms, RULES)
 
-    locks = rows_to_lock(messages, RULES.counted_from_ms(now_ms))
+    locks = rows_to_lock(messages, RULES, now_ms)
     decision = await stores.ledger.transact(BatchId("twin/bookings", seq), locks, on)
     return seen[0], decision
 

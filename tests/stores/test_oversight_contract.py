@@ -357,6 +357,7 @@ async def test_bookings_are_filtered_by_every_condition_and_by_several(desk: Des
         ({"text": "bok_3"}, [3]),
         ({"text": "pay_1"}, [1]),
         ({"text": "BRAND 2"}, [2]),
+        ({"text": "SLOT RIGHT"}, [2]),
         ({"text": "%"}, []),
         ({"trouble": True}, [7, 6, 1]),
         ({"trouble": False}, [5, 4, 3, 2]),
@@ -448,6 +449,9 @@ async def test_the_queue_begins_with_what_is_paid_and_starts_soonest(desk: Desk)
         walked += list(page)
         after = page[-1].urgency
     assert walked == list(queue)
+    for text, found in (("cmp_4", [4]), ("BRAND 2", [3, 4]), ("brand", [3, 2, 4, 1]), ("%", []), ("spo_1", [])):
+        listed = await desk.stores.sponsorship.review_queue(NOW, None, 10, text)
+        assert [each.view.campaign.id for each in listed] == [f"cmp_{n}" for n in found], text
 
 
 # Revenue.

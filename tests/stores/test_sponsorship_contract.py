@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, CampaignView, DayDelivered, Mode, Side
-from actors.bookings.reports import BookingDelivered, Days, SlotReach
+from actors.bookings.reports import BookingDelivered, Days, Only, SlotReach
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import Before, Overview, SoldPlacement, SponsorshipStore, UnavailableWeek
 from actors.values import NOT_FILTERED, Filtered
@@ -131,6 +131,29 @@ async def test_everybodys_campaigns_are_read_by_state_and_from_either_end(
             assert oldest == newest[::-1], (status, limit)
 
 
+async def test_campaigns_and_sponsors_are_found_by_id_and_by_a_part_of_their_names(
+    books: Books, reads: SponsorshipStore
+) -> None:
+    await books.tenants(1, 2)
+    elsewhere = replace(campaign().content, target_url="https://Elsewhere.example.org/start")
+    rows = [campaign(1, 1), campaign(2, 1, name="Parcel tracker"), campaign(3, 2, content=elsewhere)]
+    await books.lay_out(sponsor(1), sponsor(2), *rows)
+    found = {
+        "cmp_2": ([2], []),
+        "PARCEL": ([2], []),
+        "elsewhere.example.org": ([3], []),
+        "brand 2": ([3], [2]),
+        "ten_2": ([], [2]),
+        "spo_1": ([], [1]),
+        "%": ([], []),
+    }
+    for text, (campaigns, sponsors) in found.items():
+        for oldest in (True, False):
+            search = partial(reads.everybodys_campaigns, None, text=text, oldest=oldest)
+            assert await paged(search, 1) == [f"cmp_{number}" for number in campaigns], text
+        assert await paged(partial(reads.sponsors, text=text), 1) == [f"spo_{number}" for number in sponsors], text
+
+
 async def test_the_audit_of_one_target_leaves_all_others_out(books: Books, reads: SponsorshipStore) -> None:
     targets = ["cmp_1", "cmp_2", "cmp_1", "cmp_10", "cmp_1"]
     rows = [audit(n, created_ms=NOW + n // 2, target_id=target) for n, target in enumerate(targets, 1)]
@@ -243,6 +266,9 @@ async def test_deliveries_of_an_account_are_its_paid_bookings_that_touch_the_day
     assert list(await reads.deliveries("ten_1", days, None, 10)) == [first, second]
     assert list(await reads.deliveries("ten_1", days, None, 1)) == [first]
     assert list(await reads.deliveries("ten_1", days, Before(NOW + 1, "bok_1"), 10)) == [second]
+    assert list(await reads.deliveries("ten_1", days, None, 10, Only("cmp_1", "left-1"))) == [first, second]
+    for only in (Only("cmp_2"), Only(slot_id="left-2"), Only("cmp_1", "left-2")):
+        assert list(await reads.deliveries("ten_1", days, None, 10, only)) == []
     # Events may be counted on the day after the run.
     [late] = await reads.deliveries("ten_1", Days(monday + 7, monday + 6), None, 10)
     assert late.booking.id == "bok_1"
@@ -280,6 +306,27 @@ async def test_the_reach_of_past_bookings_is_summed_by_slot_without_samples_and_
     ]
     other = Mode.LIVE if mode is Mode.TEST else Mode.TEST
     assert list(await reads.reach(week(9), other)) == []
+
+
+async def test_the_ads_beside_one_are_what_others_hold_or_have_paid_for_on_its_side_in_each_week(
+    books: Books, reads: SponsorshipStore
+) -> None:
+    await a_world(books)
+    own = booking(1).slot_id
+    await books.lay_out(slot("left-2"), slot("left-3"), slot("right-9", side=Side.RIGHT))
+    paid: dict[str, Any] = {"status": BookingStatus.PAID, "paid_ms": NOW}
+    held: dict[str, Any] = {"status": BookingStatus.RESERVED, "hold_ms": NOW + 1}
+    await books.lay_out(
+        booking(1, week_start_ms=week(1), **paid),
+        booking(2, slot_id="left-2", week_start_ms=week(1), weeks=2, **paid),
+        booking(3, slot_id="left-3", week_start_ms=week(1), **held),
+        booking(4, slot_id="right-9", week_start_ms=week(1), **paid),
+        booking(5, slot_id="left-3", week_start_ms=week(4), **paid),
+    )
+    assert await reads.ads_beside(own, week(1), week(4), NOW) == {week(1): 2, week(2): 1}
+    assert await reads.ads_beside(own, week(1), week(4), NOW + 1) == {week(1): 1, week(2): 1}, "the hold has ended"
+    assert await reads.ads_beside("left-2", week(1), week(2), NOW) == {week(1): 2}
+    assert await reads.ads_beside("none", week(1), week(4), NOW) == {}
 
 
 async def test_rows_of_another_account_do_not_exist(books: Books, reads: SponsorshipStore) -> None:

@@ -2,8 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from actors.bookings.reports import Days, Only
+from actors.clock import day_of
 from actors.shared.announcements import Topic
-from actors.values import Agent
+from actors.values import Agent, Refused
 from service.web.pages.parts.page import Audience, Page
 from tests.api.callers import OUR_PAGE
 from tests.api.sponsors import NEXT_WEEK, add_slot, sponsor
@@ -41,7 +43,7 @@ async def _receipt(world: World) -> str:
 
 async def _bookings_paid(world: World) -> str:
     await _receipt(world)
-    return "/admin/bookings"
+    return f"/admin/bookings/{await _sold(world)}"
 
 
 async def _account(world: World) -> str:
@@ -92,6 +94,16 @@ async def _stopping(world: World) -> str:
     return world.services.links.stop_url(ANN, Topic.REPORTS).removeprefix(world.services.base_url)
 
 
+async def _shared(world: World) -> str:
+    await _sold(world)
+    tenant_id = world.memory.accounts[ANN].tenant_id
+    day = day_of(world.now_ms)
+    agent = Agent("cli", "test")
+    made = await world.services.ledger.share_report(tenant_id, Days(day, day), Only(), agent, costs=True)
+    assert not isinstance(made, Refused)
+    return f"/shared/{made[1]}"
+
+
 async def _mail(world: World) -> str:
     """The address of a mail's HTML, which only a service for this machine alone shows."""
     await world.client.post("/api/v1/auth/session", headers=OUR_PAGE, json={"email": ANN})
@@ -137,6 +149,7 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/receipt/{token}": _receipt,
     "/end/{token}": _ending,
     "/unsubscribe/{token}": _stopping,
+    "/shared/{token}": _shared,
     "/dev/outbox/{id}": _mail,
     "/sponsor/campaigns/{id}": _campaign,
     "/sponsor/bookings/{id}": _booking,
@@ -147,7 +160,8 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/dashboard/keys/{id}": _key,
     "/sponsor/bookings/{id}/invoice": _invoice,
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
-    "/admin/bookings": _bookings_paid,
+    "/admin/bookings": with_something("/admin/bookings"),
+    "/admin/bookings/{id}": _bookings_paid,
     "/admin/accounts/{id}": _account,
     "/admin/usecases/{slug}": at("/admin/usecases/case-04"),
     "/admin/bots/{slug}": at("/admin/bots/bot-00"),

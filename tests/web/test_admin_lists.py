@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from service.web.pages.admin.bookings import MAX_TROUBLE
+from actors.bookings.records import BookingStatus
+from actors.times import day_of
+from service.web.pages.admin.bookings import PAGE_SIZE
 from service.web.pages.admin.review_queue import MAX_REQUESTS
 from service.web.pages.parts.notices import NOTICES
 from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, administrator, changes, sponsor
@@ -108,25 +110,83 @@ async def test_the_tier_is_set_on_the_page_of_the_account(world: World) -> None:
 # Bookings.
 
 
-async def test_bookings_that_need_attention_come_first_and_once(world: World) -> None:
+async def test_every_number_of_the_bookings_is_that_of_their_rows(world: World) -> None:
+    person = sponsor(world)
+    bad, good = await person.buys(), await person.buys("right-top")
+    row = world.memory.bookings[good]
+    world.memory.bookings[bad] = replace(world.memory.bookings[bad], payment_issue="refund_declined")
+    for number in range(PAGE_SIZE):
+        world.memory.bookings[f"bok_{number}"] = replace(row, id=f"bok_{number}", payment_id=f"pay_{number}")
+    visitor, number = boss(world), PAGE_SIZE + 2
+    for query, total in (("", number), ("?status=paid", number), ("?trouble=true", 1), ("?query=example", None)):
+        seen = await visitor.look(f"/admin/bookings{query}")
+        rows = [each for each in seen.all("a") if "data-row" in each]
+        assert len(rows) == min(PAGE_SIZE, total or number), query
+        assert (f"{total} booking" in seen.text) == (total is not None)
+        assert (f"1 to {PAGE_SIZE} of {number}" in seen.text) == (total == number)
+        assert (f"Paid {number}" in seen.text) == (total is not None), "results of a search are not counted by state"
+        last = [link for link in seen.links if "cursor=" in link]
+        if last:
+            ended = await visitor.look(last[0])
+            assert f"{PAGE_SIZE + 1} to {number} of {number}" in ended.text
+            assert f"{number} bookings" in ended.text
+
+
+async def test_bookings_that_need_attention_say_so_and_lead_to_what_to_do(world: World) -> None:
     person = sponsor(world)
     bad, good = await person.buys(), await person.buys("right-top")
     world.memory.bookings[bad] = replace(world.memory.bookings[bad], payment_issue="refund_declined")
     visitor = boss(world)
     seen = await visitor.look("/admin/bookings")
-    assert "Bookings, those that need attention first, then the newest first" in seen.text
-    assert "2 bookings, 1 needs attention" in seen.text
-    assert seen.text.index(bad) < seen.text.index(good)
-    assert seen.text.count(bad) == 1, "one row"
-    assert "Refund refused" in seen.text
-    assert [each["class"] for each in seen.all("tr") if each.get("class") != "acts" and each.get("class")] == ["warm"]
+    assert "Paid Refund refused" in seen.text
+    assert f"/admin/bookings/{bad}#acts" in seen.links
+    assert f"/admin/bookings/{good}#acts" not in seen.links
+    assert [each["class"] for each in seen.all("tr") if each.get("class")] == ["warm"]
     assert "Needs attention 1" in seen.text
     only = await visitor.look("/admin/bookings?trouble=true")
-    assert bad in only.text
-    assert good not in only.text
+    assert f"/admin/bookings/{bad}" in only.links
+    assert f"/admin/bookings/{good}" not in only.links
 
 
-async def test_bookings_are_filtered_and_forms_keep_the_filter(world: World) -> None:
+async def test_a_booking_has_one_word_for_its_state_on_its_page_in_the_list_and_as_a_filter(world: World) -> None:
+    person = sponsor(world)
+    booking, visitor = await person.buys(), boss(world)
+    row, now_ms = world.memory.bookings[booking], world.clock.at_ms
+    for status, changed, word, detail in (
+        ("reserved", {"hold_ms": now_ms + 60_000}, "Held", "Until"),
+        ("checkout", {"hold_ms": now_ms + 60_000}, "In checkout", "Until"),
+        ("paid", {}, "Paid", "In review"),
+        ("refunding", {"payment_issue": "refund_failed"}, "Refund under way", "Refund failed"),
+        ("refunded", {"payment_issue": "not_shown"}, "Refunded", "Refunded, never shown"),
+        ("cancelled", {}, "Cancelled", ""),
+    ):
+        world.memory.bookings[booking] = replace(row, status=BookingStatus(status), **changed)
+        await world.pass_seconds(5)
+        for path in (f"/admin/bookings?status={status}", f"/admin/bookings/{booking}"):
+            seen = await visitor.look(path)
+            badges = [each.text for each in seen.elements if "state" in (each.get("class") or "").split()]
+            assert badges[0] == word, path
+            assert detail in seen.text
+        assert f"{word} 1" in (await visitor.look(f"/admin/bookings?status={status}")).text
+
+
+async def test_the_page_of_a_booking_has_who_what_money_documents_counts_and_history(world: World) -> None:
+    person = sponsor(world)
+    booking = await person.buys()
+    row = world.memory.bookings[booking]
+    world.memory.delivery_days[booking, day_of(NEXT_WEEK)] = (1_234, 5)
+    seen = await boss(world).look(f"/admin/bookings/{booking}")
+    for words in (
+        *("Sponsor Example Tools , account", "Weeks 23 to 29 November, 1 week", "tools.example.com/start"),
+        *(f"Payment {row.payment_id}", "Paid USD 120.00, today, 12:00", "Refunded Nothing", "Invoice ", "1,234"),
+        *("Reserved the weeks", "Paid the booking"),
+    ):
+        assert words in seen.text, words
+    for link in (page_of(world), "/admin/slots/left-top", f"/admin/audit?target={booking}"):
+        assert link in seen.links
+
+
+async def test_bookings_are_filtered_and_exported_as_filtered(world: World) -> None:
     person = sponsor(world)
     first, second = await person.buys(), await person.buys("right-top")
     visitor = boss(world)
@@ -134,31 +194,15 @@ async def test_bookings_are_filtered_and_forms_keep_the_filter(world: World) -> 
         ("slot=left-top", [first]),
         ("week=2026-11-23", [first, second]),
         ("week=2026-12-07", []),
+        ("query=slot+LEFT", [first]),
         ("query=example+tools&status=paid", [first, second]),
         ("status=refunded", []),
         (f"sponsor={world.memory.accounts[EMAIL].tenant_id}", [first, second]),
     ):
         seen = await visitor.look(f"/admin/bookings?{query}")
-        assert [each for each in (first, second) if each in seen.text] == shown, query
-    sent = await visitor.send("/admin/bookings?slot=left-top", do="refund", booking=first, sure="yes")
-    assert sent.header("location") == "/admin/bookings?slot=left-top&notice=refund_ordered"
+        assert [each for each in (first, second) if f"/admin/bookings/{each}" in seen.links] == shown, query
     seen = await visitor.look("/admin/bookings?slot=left-top&week=2026-11-23")
     assert any(f"format=csv&week={NEXT_WEEK}&slot=left-top" in link for link in seen.links)
-
-
-async def test_a_long_list_of_bookings_pages_forward_and_back_to_the_first(world: World) -> None:
-    person = sponsor(world)
-    booking = await person.buys()
-    row = world.memory.bookings[booking]
-    for number in range(20):
-        world.memory.bookings[f"bok_{number}"] = replace(row, id=f"bok_{number}", payment_id=f"pay_{number}")
-    visitor = boss(world)
-    first = await visitor.look("/admin/bookings?status=paid")
-    [onward] = [link for link in first.links if "cursor=" in link]
-    second = await visitor.look(onward)
-    assert not [link for link in second.links if "cursor=" in link]
-    assert "/admin/bookings?status=paid" in second.links
-    assert "Paid 21" in second.text
 
 
 # The queue.
@@ -254,7 +298,8 @@ async def test_requests_for_refunds_stand_before_the_queue_and_are_declined_with
     after = await visitor.led("/admin", do="decline", booking=booking, note="It was shown as booked.")
     assert "The request is declined." in after.text
     assert "Refund asked" not in after.text
-    assert "Refund declined: It was shown as booked." in (await visitor.look("/admin/bookings")).text
+    seen = await visitor.look(f"/admin/bookings/{booking}")
+    assert "The refund was declined. It was shown as booked." in seen.text
     assert world.memory.bookings[booking].refund_note == "It was shown as booked."
 
 
@@ -263,7 +308,7 @@ async def test_a_request_for_a_refund_is_accepted_after_a_confirmation(world: Wo
     visitor = boss(world)
     listed = (await visitor.look("/admin/bookings?trouble=requested")).text
     assert "Refund asked" in listed
-    assert "The <b>wrong week." in listed
+    assert "The <b>wrong week." in (await visitor.look(f"/admin/bookings/{booking}")).text
     unsure = await visitor.send("/admin", do="refund", booking=booking)
     assert (unsure.status, "Tick the box" in Seen.of(unsure).text) == (400, True)
     after = await visitor.led("/admin", do="refund", booking=booking, sure="yes")
@@ -278,14 +323,11 @@ async def test_many_requests_for_refunds_are_shown_in_part_with_a_link_to_all(wo
     for number in range(MAX_REQUESTS):
         world.memory.bookings[f"bok_{number}"] = replace(row, id=f"bok_{number}", payment_id=f"pay_{number}")
     visitor = boss(world)
-    for path, at_once, words, link in (
-        ("/admin", MAX_REQUESTS, "See all 9 refund requests", "/admin/bookings?trouble=requested"),
-        ("/admin/bookings", MAX_TROUBLE, "See all 9 that need attention", "/admin/bookings?trouble=true"),
-    ):
-        seen = await visitor.look(path)
-        assert (seen.text.count("The <b>wrong week."), words in seen.text, link in seen.links) == (at_once, True, True)
-        everything = await visitor.look(link)
-        assert (everything.text.count("The <b>wrong week."), words in everything.text) == (9, False)
+    seen = await visitor.look("/admin")
+    assert seen.text.count("The <b>wrong week.") == MAX_REQUESTS
+    assert "See all 9 refund requests" in seen.text
+    listed = await visitor.look("/admin/bookings?trouble=requested")
+    assert "9 bookings found" in listed.text
 
 
 async def test_an_edit_of_an_approved_ad_is_shown_beside_what_visitors_see_now(world: World) -> None:

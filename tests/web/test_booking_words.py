@@ -1,5 +1,6 @@
 """The words of a booking about its own state."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -9,7 +10,18 @@ from hypothesis import strategies as st
 from actors.bookings.next_steps import NextStep
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.times import WEEK_MS
-from service.web.pages.parts.booking_words import ISSUES, daily, days_left, notice_of, run_of, used_cents
+from service.snapshots.turns import share
+from service.web.pages.parts.booking_words import (
+    ISSUES,
+    daily,
+    days_left,
+    floor_words,
+    notice_of,
+    run_of,
+    share_words,
+    used_cents,
+)
+from service.web.pages.parts.words import percent
 from service.web.pages.sponsor.booking_history import MAX_AD_STEPS, history
 from tests.api.world import NOON_MS
 from tests.snapshots.rows import week
@@ -146,3 +158,38 @@ def test_averages_and_rests_are_said_where_they_tell_something() -> None:
     assert days_left(week(1), week(1) - 1) == 1
     assert days_left(week(1), week(0)) == 7
     assert days_left(week(0), week(1)) == 0
+
+
+@pytest.mark.parametrize(
+    ("ads", "slots", "words", "later"),
+    [
+        ([1], 2, "the only ad on the left, on 100 % of page views", ""),
+        ([3, 3], 3, "one of 3 ads on the left, on 100 % of page views", ""),
+        (
+            [2],
+            7,
+            "one of 2 ads on the left, on 100 % of page views",
+            "If all 7 slots there are booked, on about 42.9 %.",
+        ),
+        ([5], 5, "one of 5 ads on the left, on about 60 % of page views", ""),
+        ([1, 4, 5], 5, "one of 1 to 5 ads on the left, on about 60 % to 100 % of page views", ""),
+        (
+            [11],
+            40,
+            "one of 11 ads on the left, on about 27.3 % of page views",
+            "If all 40 slots there are booked, on about 7.5 %.",
+        ),
+    ],
+)
+def test_a_share_of_voice_is_said_in_numbers_and_what_becomes_of_it(
+    ads: list[int], slots: int, words: str, later: str
+) -> None:
+    weeks = [{"weekStart": number, "ads": each, "share": share(each, 3)} for number, each in enumerate(ads)]
+    voice = {"side": "left", "slots": slots, "floor": share(slots, 3), "weeks": weeks}
+    assert (share_words(voice), floor_words(voice)) == (words, later)
+
+
+def test_a_share_in_words_is_within_two_percent_of_the_share() -> None:
+    for ads, at_once in product(range(1, 201), range(1, 7)):
+        said = float(percent(share(ads, at_once)).removesuffix(" %")) / 100
+        assert said == pytest.approx(share(ads, at_once), rel=0.02)

@@ -8,16 +8,17 @@ from urllib.parse import quote
 
 import pytest
 
+from actors.bookings.records import Side
 from actors.catalog.messages import Entry, Kind
 from actors.catalog.store import Import
-from actors.clock import MINUTE_MS
 from service.schemas.catalog import BotEntry, document_of
 from service.schemas.fields import NEWEST_MS
-from service.web.pages.public.catalog import in_turn
+from service.web.pages.public.catalog import PageAds
 from tests.api.asgi import Response
 from tests.api.sponsors import ADMIN, CAMPAIGN, THIS_WEEK, add_slot, administrator, sponsor
 from tests.api.world import GUIDE, World, away
-from tests.web.markup import Markup, data_of, faults_of, parsed
+from tests.snapshots.rows import booking, slot
+from tests.web.markup import Element, Markup, data_of, faults_of, parsed
 from tests.web.visitors import Visitor
 
 HOSTILE = (
@@ -336,22 +337,6 @@ async def test_without_placements_the_front_page_has_no_frame_for_them_and_no_sc
     assert "/embed.js" not in [each.attributes["src"] for each in page.scripts]
 
 
-def test_more_than_three_placements_take_turns_and_each_has_the_same_share() -> None:
-    def shown(number: int, minutes: int) -> Counter[str]:
-        placements = [{"bookingId": str(each)} for each in range(number)]
-        return Counter(
-            each["bookingId"] for minute in range(minutes) for each in in_turn(placements, minute * MINUTE_MS)
-        )
-
-    assert shown(3, 1) == Counter("012")
-    assert shown(5, 5) == Counter("01234" * 3)
-    assert [each["bookingId"] for each in in_turn([{"bookingId": each} for each in "abcd"], 3 * MINUTE_MS)] == [
-        "d",
-        "a",
-        "b",
-    ]
-
-
 async def test_the_front_page_shows_a_request_with_the_beginning_of_its_true_answer(world: World) -> None:
     page = await look(world, "/")
     request, answer = [each for each in page.all("pre") if "section" in each.above][:2]
@@ -385,14 +370,68 @@ async def test_the_front_page_shows_what_sponsors_have_paid_for_also_without_a_s
     await world.pass_seconds(2)
     page = await look(world, "/")
     [side] = page.all("aside")
-    assert side.attributes["aria-label"] == "Sponsored"
+    assert side.attributes["aria-label"] == "Sponsored, left"
     assert "Example Tools" in side.text
     assert side.text.count(" ".join(words.split())) == 3
     own, link = [each for each in page.all("a") if "aside" in each.above]
     assert (own.text, own.attributes["href"]) == ("Your ad here", "/advertise")
     assert link.attributes == {"dir": "auto", "href": CAMPAIGN["targetUrl"], "rel": "sponsored noopener nofollow"}
     assert "/embed.js" in [each.attributes["src"] for each in page.scripts]
-    [card] = [each for each in page.elements if "data-placement-booking" in each.attributes]
-    assert card.attributes["data-placement-booking"] == booking["id"]
+    within, beside = [each for each in page.elements if "data-placement-booking" in each.attributes]
+    assert within["data-placement-booking"] == beside["data-placement-booking"] == booking["id"]
+    assert ("aside" in within.above, "aside" in beside.above) == (False, True)
+    assert "Example Tools, sponsored" in within.text
     for path in ("/usecases", "/bots", "/usecases/case-04", "/bots/bot-00", "/usecases?q=nothing-like-it"):
         assert "Example Tools" in (await look(world, path)).one("aside").text
+
+
+async def test_each_side_of_a_page_shows_its_own_ads_in_turns_and_narrow_windows_the_same_ones_among_the_cards(
+    world: World,
+) -> None:
+    left = [slot(f"left-{number}") for number in range(5)]
+    rows = [booking(f"l{number}", f"left-{number}") for number in range(5)]
+    right = slot("right-1", side=Side.RIGHT)
+    world.sponsorship_store.keep(*left, *rows, right, booking("r0", "right-1"))
+    await world.settled()
+    shown = Counter[str]()
+    for path in ("/", "/usecases", "/bots", "/usecases/case-04", "/bots/bot-00"):
+        response = await Visitor(world).get(path)
+        assert (response.header("cache-control"), response.header("etag")) == ("no-cache", None), (
+            "no cache stops the turns"
+        )
+        page = _sound(response)
+        sides = {
+            each["aria-label"]: [ad["data-placement-booking"] for ad in _ads(page) if each in ad.around]
+            for each in page.all("aside")
+        }
+        assert sides.keys() == {"Sponsored, left", "Sponsored, right"}
+        assert sides["Sponsored, right"] == ["r0"]
+        shown.update(sides["Sponsored, left"])
+        within = [ad["data-placement-booking"] for ad in _ads(page) if "aside" not in ad.above]
+        assert sorted(within) == sorted([*sides["Sponsored, left"], "r0"])
+    assert shown == {f"l{number}": 3 for number in range(5)}, "three of five on each of five page views"
+    page = await look(world, "/usecases")
+    listed = [each["class"] for each in page.all("li") if each.get("class") in ("card", "creative")]
+    assert listed[:7] == ["card", "card", "card", "creative", "card", "card", "creative"]
+
+
+def _ads(page: Markup) -> list[Element]:
+    return [each for each in page.elements if "data-placement-booking" in each]
+
+
+@pytest.mark.parametrize(
+    ("lists", "among"),
+    [
+        (("abc",), ["lrLR"]),
+        (("abc", "a"), ["lL", "rR"]),
+        (("", "a"), ["", "lrLR"]),
+        (("a", ""), ["lrLR", ""]),
+        (("", ""), ["lrLR", ""]),
+    ],
+)
+def test_within_lists_ads_of_the_right_have_the_second_list_or_take_turns_with_those_of_the_left(
+    lists: tuple[str, ...], among: list[str]
+) -> None:
+    ads = PageAds(*([{"is": each} for each in side] for side in ("lL", "rR")))
+    given = ads.among(*([{"slug": each} for each in entries] for entries in lists))
+    assert ["".join(each["is"] for each in some) for some in given] == among

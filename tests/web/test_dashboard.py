@@ -51,6 +51,16 @@ def text_of(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
+async def test_the_first_key_ends_when_every_later_one_does(world: World, ann: Visitor) -> None:
+    usual = '<option value="90" selected>In 90 days (recommended)</option>'
+    assert usual in await html_of(ann, PAGE)
+    [key] = of_ann(world)
+    world.memory.keys[key] = replace(world.memory.keys[key], revoked_ms=world.now_ms)
+    first = await html_of(ann, PAGE)
+    assert "Create your first key" in first
+    assert usual in first
+
+
 # Usage.
 
 

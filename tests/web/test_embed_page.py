@@ -28,7 +28,8 @@ async def text_of(world: World, path: str) -> str:
 async def test_the_page_shows_the_lines_of_the_document(world: World) -> None:
     shown = await text_of(world, "/embed")
     base_url = world.services.base_url
-    assert "&lt;div data-placements=&#34;left&#34;&gt;&lt;/div&gt;" in shown
+    assert "&lt;div data-placements=&#34;left&#34; data-limit=&#34;1&#34;&gt;&lt;/div&gt;" in shown
+    assert "&lt;div data-placements=&#34;left&#34;&gt;&lt;/div&gt;" in await text_of(world, "/embed?limit=")
     assert f"&lt;script async src=&#34;{base_url}/embed.js&#34;&gt;&lt;/script&gt;" in shown
     assert f"script-src {base_url}; connect-src {base_url}" in shown
     assert snippet_of(Choice(), "https://HOST") in GUIDE
@@ -92,7 +93,9 @@ async def test_administrators_see_websites_by_period_and_sponsors_those_of_their
 async def light(world: World, site: str = "blog.example.com") -> str:
     """What the guide says about a website."""
     text = (await Visitor(world).look(f"/embed?site={site}")).text
-    return text[text.index("Look for events") : text.index("Look again")].removeprefix("Look for events").strip()
+    return (
+        text[text.index("at the first event.") : text.index("Look again")].removeprefix("at the first event.").strip()
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +153,7 @@ async def test_what_is_no_host_is_refused_at_its_field(world: World, site: str) 
     response = await Visitor(world).get(f"/embed?site={site}&limit=2")
     assert (response.status, response.header("cache-control")) == (400, "no-store")
     text = response.body.decode()
-    assert "Write a host such as blog.example.com." in text
+    assert "Write a domain such as blog.example.com." in text
     assert 'id="seen"' not in text
     assert "<b>" not in text
 

@@ -1,10 +1,12 @@
 """Each form of the pages, sent with bad values: the error stands at its field, the first has the focus, nothing is lost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
+from actors.bookings.records import PackageKind, YoutubeStatus
 from actors.times import WEEK_MS
 from service.web.pages.parts.forms import GONE
 from service.web.pages.parts.messages import ADDRESS, CODE, EMAIL, STALE_LIST
@@ -152,6 +154,7 @@ CASES = (
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_WEEK, NO_WEEK_ERRORS) for do in ("reserve", "reserve-and-pay")),
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_START, START_ERRORS) for do in ("start", "start-and-pay")),
     Case("/sponsor/bookings/{id}", "request_refund", {"reason": LONG_NOTE}, {"reason": NOTE_OVER}),
+    Case("/sponsor/bookings/{id}", "send_material", {"material": LONG_NOTE}, {"material": NOTE_OVER}),
     Case(
         "/sponsor/webhooks",
         "create",
@@ -172,7 +175,7 @@ CASES = (
         "/dashboard/keys/{id}",
         "edit-key",
         {"key_name": "", "days": "keep"},
-        {"key_name": "Write a name, or choose when the key ends."},
+        {"key_name": "Write a name, or choose when the key expires."},
     ),
     Case("/dashboard/keys/{id}", "rotate-key", {"grace": "12"}, {"grace": "Choose how long the old key works."}),
     Case("/sign-in", "send", {"email": "nobody"}, {"email": EMAIL}),
@@ -192,18 +195,8 @@ CASES = (
     Case("/admin/accounts/{id}", "suspend", {"reason": LONG_NOTE}, {"reason": NOTE_OVER}),
     Case("/admin/accounts/{id}", "refund", {"refund_reason": "Kept"}, {"sure": "Tick the box to confirm the refunds."}),
     Case("/admin/accounts/{id}", "refund", {"refund_reason": LONG_NOTE, "sure": "yes"}, {"refund_reason": NOTE_OVER}),
-    Case(
-        "/admin/bookings",
-        "refund",
-        {"booking": "{booking}", "reason": "Kept"},
-        {"sure-{booking}": "Tick the box to confirm the full refund."},
-    ),
-    Case(
-        "/admin/bookings",
-        "refund",
-        {"booking": "{booking}", "reason": LONG_NOTE, "sure": "yes"},
-        {"reason-{booking}": NOTE_OVER},
-    ),
+    Case("/admin/bookings/{id}", "refund", {"reason": "Kept"}, {"sure": "Tick the box to confirm the full refund."}),
+    Case("/admin/bookings/{id}", "refund", {"reason": LONG_NOTE, "sure": "yes"}, {"reason": NOTE_OVER}),
     *(
         Case("/admin", do, {"campaign": "{campaign}", "note": LONG_NOTE, **SEEN}, {"note-{campaign}": NOTE_OVER})
         for do in ("approve", "reject", "pause", "resume")
@@ -246,7 +239,8 @@ CASES = (
     Case("/admin/slots/{id}", "save", {**NO_SLOT, "offerEndsAt": "2026-02-30T10:00"}, SLOT_ERRORS),
 )
 
-OF_LISTS = {("/admin", "refund"), ("/admin", "decline"), ("/admin/bookings", "describe")}
+OF_LISTS = {("/admin", "refund"), ("/admin", "decline")}
+OF_LISTS |= {("/admin/bookings/{id}", "describe"), ("/admin/bookings/{id}", "decline")}
 """Forms that `test_admin_lists.py` and `test_administration.py` send, because they need a booking of a certain kind."""
 OF_SUBMISSIONS = {("/admin/submissions", "accept"), ("/admin/submissions", "decline")}
 """Forms that `test_submissions.py` sends, because they need a submission."""
@@ -274,11 +268,15 @@ async def _visitor(world: World, case: Case) -> Visitor:
 
 async def _sent(world: World, case: Case) -> tuple[Markup, Mapping[str, str], Mapping[str, str]]:
     """The page after the form was sent, and its values and errors with the ids of this world."""
-    if case.path in ("/sponsor/bookings/{id}", "/admin/bookings"):
+    if case.path in ("/sponsor/bookings/{id}", "/admin/bookings/{id}"):
         await ADDRESSES["/receipt/{token}"](world)
     path = await address_of(world, _page_of(case.path))
     visitor = await _visitor(world, case)
     booking, campaign = (next(iter(rows), "") for rows in (world.memory.bookings, world.memory.campaigns))
+
+    if case.do == "send_material":
+        with_video: dict[str, Any] = {"package_kind": PackageKind.BUNDLE, "youtube_status": YoutubeStatus.PLANNED}
+        world.memory.bookings[booking] = replace(world.memory.bookings[booking], **with_video)
 
     def filled(text: str) -> str:
         return text.replace("{booking}", booking).replace("{campaign}", campaign)
@@ -431,7 +429,6 @@ async def test_a_list_that_is_refused_for_more_than_its_filters_has_the_page_of_
     ("path", "fields"),
     [
         ("/admin", {"do": "reject", "campaign": "cmp_gone", "note": ""}),
-        ("/admin/bookings", {"do": "describe", "booking": "bok_gone", "youtubeStatus": "shown"}),
         ("/dashboard/security", {"do": "rename-passkey", "id": "pky_gone", "new_name": ""}),
     ],
 )

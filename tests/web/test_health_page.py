@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from actors.clock import MINUTE_MS
+from service.api.operations.node_status import sample_load
 from service.web.pages.ops.status import MAIL_LATE_SECONDS, PARTS, parts_of, tiles_of, troubles_of
 from tests.api.world import World
+from tests.web.test_administration import boss
 
 
 def actor(name: str = "quota", state: str = "running", accepting: bool = True, waiting: int = 0) -> dict[str, Any]:
@@ -36,7 +39,7 @@ def troubles(**changed: Any) -> list[str]:
 
 def tile(name: str, **changed: Any) -> Sequence[str]:
     [found] = [each for each in tiles_of(status(**changed)) if each.name == name]
-    return found[1:]
+    return found[1:5]
 
 
 def test_parts_in_trouble_stand_first_and_the_others_keep_their_order() -> None:
@@ -61,6 +64,30 @@ def test_one_of_several_dedupers_does_what_all_of_them_do() -> None:
         PARTS["session_reader"],
     ]
     assert parts_of([actor("something_new")])[0].does == ""
+
+
+async def test_the_page_draws_the_last_hour_says_the_thresholds_and_has_processes_as_columns(world: World) -> None:
+    summary = world.services.answers.count
+    sample_load(world.services)
+    for _ in range(3):
+        summary("page", 500, 0.1, "internal_error")
+    world.clock.at_ms += 2 * MINUTE_MS
+    page = await boss(world).look("/ops")
+    words = {each["aria-label"] for each in page.all("svg") if "aria-label" in each}
+    assert "Failures in the last hour: 3, at most 3 in two minutes." in words
+    assert "Mail in the last hour: at most 0." in words
+    for limit in (
+        "Look: from the first one.",
+        "Late: once a mail has waited for 5 minutes.",
+        "Busy: while a change waits",
+    ):
+        assert limit in page.text
+    assert [each.text for each in page.all("th") if each.attributes["scope"] == "row"][:3] == [
+        "Listens at",
+        "Host",
+        "Process id",
+    ]
+    assert "parts, all running" in page.text
 
 
 async def test_every_part_of_a_node_says_what_it_does(world: World) -> None:

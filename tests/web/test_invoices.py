@@ -116,6 +116,8 @@ async def test_all_invoices_and_credit_notes_are_listed_with_links(world: World)
         assert f'href="{path}/invoice?number={number}"' in person.html
         assert f'<span class="under">{kind}</span>' in person.html
     assert "−$120" in person.text
+    assert 'href="/api/v1/sponsors/invoices?format=csv" download' in person.html
     stranger = browser(world, "other@example.com")
     await stranger.open("/sponsor/invoices")
+    assert "Download CSV" not in stranger.html
     assert "No invoices yet" in stranger.html

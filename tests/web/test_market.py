@@ -1,15 +1,19 @@
 """From the front page to a paid week, and the reports that follow it."""
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import brotli
 import pytest
 
-from actors.bookings.records import CampaignStatus
+from actors.bookings.records import CampaignStatus, Side
+from actors.bookings.sharing import MOST_SHARED
 from actors.clock import DAY_MS, day_of
+from actors.shared.credentials import digest
 from actors.values import Filtered
 from service.web.pages.parts.notices import NOTICES
-from service.web.pages.public.advertise import by_side
+from service.web.pages.public.advertise import free_first, packages
 from service.web.pages.sponsor.reports import LISTED
 from tests.api.sponsors import CAMPAIGN, THIS_WEEK, add_slot
 from tests.api.world import NOON_MS, World, open_world
@@ -95,6 +99,41 @@ async def test_the_form_of_a_booking_has_the_price_of_each_week_and_the_ads_that
     assert (len(ads), ads[1]) == (2, newer), "the one in review is first, though it is older"
 
 
+async def test_the_share_of_page_views_that_is_said_before_paying_when_paying_and_in_the_report_is_the_one_of_pages(
+    world: World,
+) -> None:
+    others = [booking(f"b{number}", f"left-{number}", start=1, paid_ms=NOON_MS) for number in range(4)]
+    slots = [slot(f"left-{number}") for number in range(4)]
+    world.sponsorship_store.keep(*slots, *others, add_slot(world), slot("right-1", side=Side.RIGHT))
+    await world.settled()
+    said = "on about 60 % of page views"
+    person = Browser(world, world.session(EMAIL))
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={week(1)}")
+    assert f"23 November : one of 5 ads on the left, {said}, as of now." in person.text
+    assert (
+        "23 to 29 Nov for $120, on 60 % of page views 30 Nov to 6 Dec for $120, on 100 % of page views" in person.text
+    )
+    await person.press("start", **BRAND)
+    assert f"One of 5 ads on the left, {said}." in person.text
+    await person.press("checkout")
+    assert f"One of 5 ads on the left, {said}" in person.text
+    await person.press("pay")
+    own = max(world.memory.bookings)
+    campaign = world.memory.campaigns[world.memory.bookings[own].campaign_id]
+    world.memory.campaigns[campaign.id] = replace(campaign, status=CampaignStatus.APPROVED)
+    await world.pass_seconds(7 * DAY_MS // 1_000)
+    world.sponsorship_store.keep()
+    await world.settled()
+    reader, shown = visitor(world), 0
+    for _ in range(10):
+        await reader.open("/usecases")
+        shown += f'data-placement-booking="{own}"' in reader.html
+    assert shown == 6
+    person.token = world.session(EMAIL)
+    await person.open(f"/sponsor/bookings/{own}/report")
+    assert f"One of 5 ads on the left, {said}" in person.text
+
+
 async def test_an_ad_is_saved_and_sent_at_once_and_stays_saved_if_it_cannot_be_sent(world: World) -> None:
     person = Browser(world, world.session(EMAIL))
     await person.open("/sponsor/campaigns/new")
@@ -151,15 +190,16 @@ async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_f
     await person.open("/advertise")
     for words in (
         "$250",
-        "Soon ($250 a week, coming soon)",
-        "$1,000 for 4 weeks",
+        "Soon On the left $250 Coming soon",
+        "No count yet: known once five bookings have ended",
+        "Share of voice 100 % Up to 3 at a time on a side; more take turns",
+        "18 Nov to 13 Dec $928.57 for the days left",
         "18 to 22 Nov $178.57 for the days left",
-        "18 Nov to 13 Dec",
         "for 30 minutes",
     ):
         assert words in person.text
     assert "Too new to say" not in person.text
-    assert "What past sponsors reached" not in person.text
+    assert "Packages" not in person.text
     rows = [booking(f"b{number}", "left-1", start=-9 - number, paid_ms=1) for number in range(5)]
     world.sponsorship_store.keep(*rows)
     for row in rows:
@@ -168,20 +208,66 @@ async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_f
     world.sponsorship_store.keep(slot("left-1", name="Left, first"))
     await world.settled()
     await person.open("/advertise")
-    for words in ("What past sponsors reached", "5,000", "1,000 1.00 % clicked", "Too new to say"):
+    for words in ("1,000 of an ad, on average of 5 bookings that ended", "1,000 1.00 % clicked", "Too new to say"):
         assert words in person.text
 
 
-def test_prices_are_listed_by_side_and_what_is_free_soonest_comes_first() -> None:
-    def free(slot_id: str, side: str, week_start: int) -> dict[str, Any]:
-        return {"id": slot_id, "side": side, "nextWeeks": [{"weekStart": week_start}]}
+def offered(slot_id: str, start: int | None = 0, *, cents: int = 9_900, **fields: Any) -> dict[str, Any]:
+    weeks = [] if start is None else [{"weekStart": start}]
+    return {"id": slot_id, "side": "left", "weekPriceCents": cents, "comingSoon": False, "nextWeeks": weeks} | fields
 
-    listed = by_side([free("a", "right", 3), free("b", "right", 1), free("c", "left", 2), free("d", "left", 2)])
-    assert [(side, [slot["id"] for slot in slots]) for side, slots in listed] == [
-        ("Left of the page", ["c", "d"]),
-        ("Right of the page", ["b", "a"]),
+
+def test_slots_are_listed_free_ones_first_then_those_that_are_taken_and_those_to_come() -> None:
+    slots = [offered("soon", comingSoon=True), offered("taken", None), offered("later", 3), offered("b"), offered("a")]
+    assert [slot["id"] for slot in free_first(slots)] == ["b", "a", "later", "taken", "soon"]
+    assert free_first([]) == []
+
+
+def test_one_package_is_recommended_by_what_past_bookings_reached_for_its_price_or_as_the_cheapest() -> None:
+    def made(*slots: dict[str, Any]) -> list[tuple[str, str, int, bool]]:
+        return [(each.title, each.slot["id"], each.number, bool(each.why)) for each in packages(slots, {}, 3)]
+
+    plain, dear = offered("plain"), offered("dear", cents=12_000)
+    video = offered("video", cents=20_000, packageKind="youtube")
+    both = offered("both", cents=8_000, packageKind="bundle")
+    assert made(plain, dear) == made() == [], "there is nothing to compare"
+    assert made(dear, plain, video, both) == [
+        ("An ad", "plain", 2, False),
+        ("An ad and a video", "both", 1, True),
+        ("A video", "video", 1, False),
     ]
-    assert by_side([]) == []
+    reached = {"bookings": 5, "weeks": 5, "clicks": 1}
+    dear = dear | {"reach": {**reached, "impressions": 9_000}}
+    video = video | {"reach": {**reached, "impressions": 10_000}}
+    assert made(dear, plain, video, both)[0] == ("An ad", "dear", 2, True)
+    assert made(plain, video, offered("gone", None, packageKind="bundle"))[-1] == ("A video", "video", 1, True)
+
+
+async def test_the_sample_report_is_the_page_of_real_ones_with_figures_that_are_said_to_be_samples(
+    world: World,
+) -> None:
+    person = visitor(world)
+    await person.open("/advertise")
+    assert "/advertise/sample-report" in person.page.links
+    await person.open("/advertise/sample-report")
+    for words in (
+        "These are sample figures",
+        "One of 4 ads on the left, on about 75 % of page views",
+        "Reported, but not",
+    ):
+        assert words in person.text
+    assert "Download CSV" not in person.text
+    assert [link for link in person.page.links if link.startswith(("/sponsor/", "/api/"))] == []
+
+
+@pytest.mark.parametrize("audience", ["", "Operators of <b>bots</b>.\n\nThey buy tools, too."])
+async def test_the_page_has_the_audience_that_its_operator_describes(audience: str) -> None:
+    async with open_world(ADVERTISE__AUDIENCE=audience) as world:
+        person = visitor(world)
+        await person.open("/advertise")
+        assert ("Who reads it" in person.text) == bool(audience)
+        assert all(part in person.text for part in audience.split("\n\n"))
+        assert person.html.count('<p dir="auto">') == 2 * bool(audience)
 
 
 async def test_without_slots_the_page_offers_no_button(world: World) -> None:
@@ -225,6 +311,98 @@ async def test_reports_sum_up_the_asked_days_and_lead_to_files(world: World) -> 
     stranger = Browser(world, world.session("other@example.com"))
     await stranger.open("/sponsor/bookings/a/report")
     assert stranger.status == 404
+
+
+async def test_a_report_compares_filters_and_tells_what_it_cost(world: World) -> None:
+    token = world.session(EMAIL)
+    tenant = world.memory.accounts[EMAIL].tenant_id
+    paid: dict[str, Any] = {"tenant_id": tenant, "paid_ms": 1, "paid_cents": 7_000, "created_ms": 0}
+    rows = [
+        booking("a", "left-1", start=0, **paid),
+        booking("b", "left-2", start=0, campaign_id="other-ad", **paid | {"refunded_cents": 3_500}),
+        booking("z", "left-1", start=-1, **paid),
+    ]
+    world.sponsorship_store.keep(slot("left-1"), slot("left-2"), *rows)
+    today = day_of(NOON_MS)
+    for place, counts in {("a", today): (2_000, 10), ("b", today): (1_000, 0), ("z", today - 3): (1_000, 20)}.items():
+        world.memory.delivery_days[place] = counts
+    await world.settled()
+    person = Browser(world, token)
+    week = "/sponsor/reports?from=2026-11-16&to=2026-11-18"
+    for query, words in (
+        (
+            "",
+            (
+                "200 % more than 1,000 before",
+                "50 % fewer than 20 before",
+                "83 % lower than 2.00 % before",
+                "$45",
+                "$4.50",
+                "$15",
+            ),
+        ),
+        ("&slotId=left-1", ("100 % more than 1,000 before", "$30", "$3", "Chosen bookings")),
+        ("&slotId=left-2", ("No figures before: none of these bookings ran", "Not enough clicks", "$15")),
+        ("&campaignId=gone", ("None of your bookings ran on these days", "Without figures on these days")),
+    ):
+        await person.open(f"{week}{query}")
+        for each in (*words, "All slots"):
+            assert each in person.text, (query, each)
+        assert all(query in link for link in person.page.links if "days" in link or "format=csv" in link)
+    assert "Compared with as many days before, 13 to 15 November. The last day is not over yet." not in person.text
+    await person.open(week)
+    assert "Compared with as many days before, 13 to 15 November. The last day is not over yet." in person.text
+    await person.open(f"{week}&slotId=a/b")
+    assert (person.status, "Choose one of these." in person.text) == (400, True)
+
+
+async def test_a_report_is_shared_by_a_link_until_it_is_ended(world: World) -> None:
+    token = world.session(EMAIL)
+    tenant = world.memory.accounts[EMAIL].tenant_id
+    rows = [booking("a", start=0, tenant_id=tenant, paid_ms=1, paid_cents=7_000, created_ms=0)]
+    world.sponsorship_store.keep(slot("left-1"), slot("left-2"), *rows, booking("b", "left-2", start=0, paid_ms=1))
+    world.memory.delivery_days["a", day_of(NOON_MS)] = (2_000, 10)
+    world.memory.delivery_days["b", day_of(NOON_MS)] = (7_777, 10)
+    await world.settled()
+    person, client = Browser(world, token), visitor(world)
+    links = []
+    for costs in (False, True):
+        await person.open("/sponsor/reports?from=2026-11-16&to=2026-11-18&slotId=left-1")
+        form = person.form_with("share")
+        assert {name: form.fields[name] for name in ("from", "to", "slotId")} == {
+            "from": "2026-11-16",
+            "to": "2026-11-18",
+            "slotId": "left-1",
+        }
+        if not costs:
+            del form.fields["costs"]
+        await person.send(form, "share")
+        [link] = re.findall(r"/shared/rpt_[0-9A-Za-z]{43}", person.html.replace("<wbr>", ""))
+        links.append(link)
+        answer = await world.client.get(link)
+        assert (answer.status, answer.header("cache-control")) == (200, "no-store")
+        assert answer.header("referrer-policy") == "no-referrer"
+        await client.open(link)
+        for words in ("2,000", "0.50 %", "16 to 18 November", 'content="noindex"'):
+            assert words in client.html
+        assert ("$3" in client.text) == costs
+        for secret in (EMAIL, tenant, "7,777", "/sponsor/bookings/", "/sponsor/campaigns/"):
+            assert secret not in client.html
+        assert digest(link.rpartition("/")[2]) in {each.token_hash for each in world.memory.shared_reports.values()}
+    assert "rpt_" not in repr(world.memory.shared_reports)
+    await person.open("/sponsor/reports")
+    await person.send([each for each in person.page.forms if "end" in each.buttons][1], "end")
+    assert "The link is ended." in person.text
+    for link, status in zip((*links, links[1][:-1], f"{links[1][:-1]}!"), (404, 200, 404, 404), strict=True):
+        await client.open(link)
+        assert client.status == status
+    assert (await world.client.get(links[0])).body == (await world.client.get(f"{links[1][:-4]}0000")).body
+    [kept] = world.memory.shared_reports
+    for number in range(MOST_SHARED):
+        copy = replace(world.memory.shared_reports[kept], id=f"shr_{number}", token_hash=bytes([number]) * 32)
+        world.memory.shared_reports[copy.id] = copy
+    await person.send(form, "share")
+    assert (person.status, "the maximum. End one of the links." in person.text) == (409, True)
 
 
 async def test_a_report_of_much_lists_the_most_seen_and_leads_to_the_rest(

@@ -233,6 +233,7 @@ async def test_a_lost_page_of_the_reference_searches_the_reference(world: World)
         ("/end/lnk_unknown", "older than 30 days. Open it from the newest mail", "/dashboard"),
         ("/unsubscribe/unknown", "This link is not valid. Open it from the newest mail", "/dashboard"),
         ("/checkout/unknown", "Open it again from the page of the booking.", "/sponsor/bookings"),
+        ("/shared/unknown", "no longer shared. Ask whoever sent it to you for another one.", "/"),
         ("/receipt/unknown", "Open it again from the page of the booking.", "/sponsor/bookings"),
     ],
 )

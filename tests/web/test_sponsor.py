@@ -1,12 +1,13 @@
 """The sponsor's pages, used by links and forms without scripts."""
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
 from actors.bookings.payments import Checkout, PaymentsRefused, RefundAttempt
-from actors.bookings.records import BillingDetails, Booking
+from actors.bookings.records import BillingDetails, Booking, CampaignStatus, PackageKind, Side
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.times import WEEK_MS
@@ -222,16 +223,54 @@ async def test_what_is_anothers_is_not_found_and_stays_as_it_is(world: World, wh
     assert repr((world.memory.campaigns, world.memory.bookings)) == before
 
 
-async def test_a_form_for_a_slot_that_is_retired_in_the_meantime_leads_to_the_calendar(world: World) -> None:
+async def test_a_form_for_a_slot_that_is_retired_in_the_meantime_keeps_what_was_typed_and_leads_to_the_calendar(
+    world: World,
+) -> None:
     await stock(world)
     person = browser(world)
     await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    form = person.form_with("start")
     await Visitor(world, world.session("admin@example.com", admin=True)).send("/admin/slots/left-top", do="retire")
-    await person.press("start", **BRAND)
-    assert person.status == 404
-    assert f"{GONE} Nothing was booked." in person.text
-    assert "/sponsor/inventory" in person.page.links
+    for _ in range(2):
+        await person.press("start", **BRAND)
+        assert (person.status, person.form_with("start").fields["headline"]) == (400, BRAND["headline"])
+        assert f"{GONE} Nothing was booked now. Choose another one in the calendar." in person.text
+        assert "/sponsor/inventory" in person.page.links
+    for name, bad in (("side", "up"), ("durationWeeks", "9" * 15), ("weekPriceCents", "much"), ("name", "")):
+        await person.send(form, "start", **{f"seen-{name}": bad})
+        assert (person.status, f"{GONE} Nothing was booked." in person.text) == (404, True)
     assert not world.memory.bookings
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"name": "Left <b>"}, "it is now called Left <b>."),
+        ({"side": Side.RIGHT}, "it is now on the right of the page."),
+        ({"week_price_cents": 13_000}, "a week now costs $130."),
+        ({"weeks": 2}, "it is now sold by 2 weeks."),
+        ({"package_kind": PackageKind.BUNDLE, "name": "Both"}, "it is now called Both, it now has a video."),
+        ({"description": "Anew"}, "its description is now: Anew."),
+    ],
+)
+async def test_a_slot_that_changes_while_it_is_booked_is_told_at_its_week_and_nothing_is_lost(
+    world: World, change: dict[str, Any], words: str
+) -> None:
+    await stock(world)
+    person = browser(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    changed = replace(world.memory.slots["left-top"], **change)
+    world.sponsorship_store.keep(changed)
+    await world.settled()
+    await person.press("start", **BRAND)
+    assert person.status == 400
+    assert f"The slot has changed: {words} Nothing was booked now. Send the form again to book it." in person.text
+    form = person.form_with("start")
+    assert {name: form.fields[name] for name in BRAND} == BRAND
+    assert not world.memory.bookings
+    await person.send(form, "start")
+    [made] = world.memory.bookings.values()
+    assert (made.slot_name, made.weeks) == (changed.name, changed.weeks)
 
 
 async def test_signs_are_counted_as_the_api_counts_them_and_not_cut_by_the_page(world: World) -> None:
@@ -414,16 +453,42 @@ async def test_a_week_that_cannot_be_booked_is_said_and_others_are_offered(world
 # Who is there, and what next.
 
 
-async def test_lists_have_pages(world: World) -> None:
+async def test_ads_are_drawn_searched_filtered_and_duplicated(world: World) -> None:
     person, _ = await with_campaign(world)
+    [row] = world.memory.campaigns.values()
     for number in range(25):
-        await person.open("/sponsor/campaigns/new")
-        await person.press("create", **CAMPAIGN | {"name": f"Number {number}"})
-    await person.open("/sponsor/campaigns")
-    first = {link for link in person.page.links if "/cmp_" in link}
-    [onward] = [link for link in person.page.links if "cursor=" in link]
-    await person.open(onward)
-    assert len(first | {link for link in person.page.links if "/cmp_" in link}) == 26
+        status = CampaignStatus.DRAFT if number % 2 else CampaignStatus.PENDING
+        content = replace(row.content, headline=f"Headline {number}", target_url=f"https://example.com/{'x' * 700}")
+        copy = replace(row, id=f"cmp_{number}", name=f"Number {number}", content=content, status=status)
+        world.memory.campaigns[copy.id] = copy
+    seen: set[str] = set()
+    path = "/sponsor/campaigns"
+    for words in ("1 to 12 of 26", "13 to 24 of 26", "25 to 26 of 26"):
+        await person.open(path)
+        assert words in person.text
+        assert "x" * 100 not in person.text, "a long address is shown in short"
+        seen |= {link for link in person.page.links if "/cmp_" in link}
+        path = [link for link in person.page.links if "page=" in link][-1]
+    assert len(seen) == 26
+    for query, shown in (
+        ("q=headline+7", {"cmp_7"}),
+        ("q=NUMBER+1&state=draft", {"cmp_1", "cmp_11", "cmp_13", "cmp_15", "cmp_17", "cmp_19"}),
+        ("q=nothing", set()),
+        ("state=approved", set()),
+    ):
+        await person.open(f"/sponsor/campaigns?{query}")
+        assert {link.rpartition("/")[2] for link in person.page.links if "/cmp_" in link} == shown, query
+        assert ("No ad matches" in person.text) == (not shown)
+    await person.open("/sponsor/campaigns?state=live")
+    assert (person.status, "There is no such state." in person.text) == (400, True)
+    await person.open("/sponsor/campaigns/new?from=cmp_7")
+    form = person.form_with("create")
+    assert (form.fields["name"], form.fields["headline"]) == ("Copy of Number 7", "Headline 7")
+    await person.press("create", headline="Another one")
+    assert person.at.startswith("/sponsor/campaigns/cmp_")
+    assert "Another one" in person.html
+    await person.open("/sponsor/campaigns/new?from=cmp_of_another")
+    assert person.status == 404
 
 
 async def test_a_paid_booking_whose_ad_was_rejected_leads_to_an_edit_or_a_refund(world: World) -> None:
@@ -498,3 +563,26 @@ async def test_in_live_mode_nothing_says_that_it_is_a_test() -> None:
         for path in ("/sponsor", "/sponsor/inventory"):
             await person.open(path)
             assert (person.status, "Test mode" in person.text) == (200, False)
+
+
+async def test_a_package_with_a_video_says_who_makes_it_from_what_and_takes_the_material(world: World) -> None:
+    await stock(world, package_kind=PackageKind.BUNDLE)
+    person, _ = await with_campaign(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    assert "We make the video from what you send on the page of the booking" in person.text
+    await person.press("reserve")
+    assert "Send it before 23 November : the video is planned for the booked weeks." in person.text
+    await person.press("send_material", material="x" * 501)
+    assert (person.status, person.form_with("send_material").fields["material"]) == (400, "x" * 501)
+    assert "Shorten it by 1." in person.text
+    await person.press("send_material", material=" https://example.com/press <b>\nOur logo ")
+    [made] = world.memory.bookings.values()
+    assert made.video_material == "https://example.com/press <b>\nOur logo"
+    assert "https://example.com/press <b>" in person.form_with("send_material").fields["material"]
+    await person.press("send_material", material=" ")
+    assert world.memory.bookings[made.id].video_material is None
+    await stock(world, "left-2")
+    await person.open(f"/sponsor/book?slotId=left-2&weekStart={NEXT_WEEK}")
+    assert "video" not in person.text
+    await person.press("reserve")
+    assert "send_material" not in person.html

@@ -12,7 +12,7 @@ from tests.architecture import ROOT
 TEMPLATES = sorted((ROOT / "service/web/templates").rglob("*.html"))
 PAGE_SCRIPTS = sorted(path for path in FOLDER.glob("*.js") if path.name != "embed.js")
 """The scripts of our own pages. Other sites load `embed.js`, which has a bound of its own."""
-MOST_SCRIPT_BYTES = 12 * 1024 + 256
+MOST_SCRIPT_BYTES = 14 * 1024
 NAMES = sorted(path.name for path in FOLDER.iterdir())
 
 

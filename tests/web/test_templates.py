@@ -49,6 +49,11 @@ def test_no_address_has_a_word_that_blockers_hide() -> None:
     assert [address for address in addresses if blocked(address)] == []
 
 
+def test_a_number_in_a_bar_is_short() -> None:
+    bars = [path.read_text(encoding="utf-8") for path in TEMPLATES if path.name in ("base.html", "components.html")]
+    assert [re.findall(r'class="badge count">{{ (.*?) }}', bar) for bar in bars] == [["waiting|up_to_99"]] * 2
+
+
 # The readers find what they are meant to find.
 
 

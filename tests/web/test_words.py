@@ -157,6 +157,7 @@ def test_amounts_are_short_in_lists_and_whole_on_payments() -> None:
 
 def test_counts_have_commas_and_their_noun() -> None:
     assert words.number(15_507) == "15,507"
+    assert [words.up_to_99(count) for count in (1, 99, 100, 21_100)] == ["1", "99", "99+", "99+"]
     assert [words.counted(count, "day") for count in (0, 1, 2, 1_500)] == ["0 days", "1 day", "2 days", "1,500 days"]
     assert words.counted(2, "entry", "entries") == "2 entries"
     assert words.counted(1, "entry", "entries") == "1 entry"
@@ -198,3 +199,28 @@ def test_an_address_breaks_before_its_parts() -> None:
     assert words.breakable(command) == shown
     assert words.breakable("/api/v1/bots/{slug}") == "/api<wbr>/v1<wbr>/bots<wbr>/{slug}"
     assert words.breakable("whsec_a/b <b>") == "whsec_a/b &lt;b&gt;", "a secret stays whole"
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://tools.example.com/", "tools.example.com"),
+        ("http://tools.example.com:8080/start", "tools.example.com:8080/start"),
+        ("https://tools.example.com/a/path/that/goes/on?and=on", "tools.example.com/a/path/that/go…"),
+        ("https://tools.example.com?from=" + "x" * 700, "tools.example.com?from=xxxxxxxxx…"),
+        ("https://" + "bank.example.com." * 14 + "other.example", "…mple.com.bank.example.com.other.example"),
+        ("no address at all", "no address at all"),
+        ("", ""),
+    ],
+)
+def test_an_address_is_its_host_and_a_short_path_with_the_whole_as_its_title(address: str, shown: str) -> None:
+    short = words.short_url(address)
+    assert str(short) == shown
+    title = f' title="{address}"' if "…" in shown else ""
+    assert short.__html__() == f"<bdi{title}>{shown}</bdi>"
+
+
+def test_an_address_is_escaped() -> None:
+    address = 'https://tools.example.com/"><b>/and/so/on'
+    assert "<b>" not in words.short_url(address).__html__()
+    assert '"><' not in words.short_url(address).__html__()

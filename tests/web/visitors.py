@@ -73,7 +73,7 @@ class Form:
                 self.buttons.append(value)
             case "select":
                 self.options[name] = []
-            case "option":
+            case "option" if "select" in control.above:
                 select = list(self.options)[-1]
                 self.options[select].append(value)
                 if "selected" in control or select not in self.fields:

@@ -23,7 +23,7 @@ from service.schemas.admin_overview import (
     ReviewPage,
 )
 from service.schemas.audit import Audit, AuditPage, AuditQuery
-from service.schemas.lists import SponsorshipQuery
+from service.schemas.lists import ReviewsQuery
 from service.schemas.reports import MAX_SITE_DAYS as MAX_DAYS
 from service.schemas.reports import USUAL_SITE_DAYS as USUAL_DAYS
 from service.schemas.reports import PeriodQuery, SiteCounts, SiteList
@@ -32,8 +32,10 @@ DEFAULT_MONTHS = 12
 
 
 async def list_reviews(services: Services, call: Call) -> Answer | Refused:
-    fetch = partial(services.sponsorship.review_queue, services.clock.now_ms())
-    return await list_page(services, call, "reviews", fetch, _urgency, ReviewItem.of, ReviewPage)
+    query: ReviewsQuery = call.query
+    fetch = partial(services.sponsorship.review_queue, services.clock.now_ms(), text=query.query)
+    # A cursor is valid only for the same search.
+    return await list_page(services, call, f"reviews {query.query}", fetch, _urgency, ReviewItem.of, ReviewPage)
 
 
 def _urgency(review: Waiting) -> Before:
@@ -107,7 +109,7 @@ ROWS = (
         "week, then held ones, then the others, oldest first.",
         handler=list_reviews,
         result=ReviewPage,
-        query=SponsorshipQuery,
+        query=ReviewsQuery,
     ),
     admin_read(
         name="countLists",

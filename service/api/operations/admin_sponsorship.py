@@ -9,6 +9,7 @@ from actors.bookings.records import BookingView, CampaignStatus, Content, Slot, 
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before, BookingFilter
 from actors.bookings.transitions import CampaignMove
+from actors.clock import DAY_MS
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer, respond
@@ -20,8 +21,10 @@ from service.api.operations.sponsors import campaign_position
 from service.schemas.admin_overview import BookingsQuery
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
+from service.schemas.internal import BookingDossier
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
-from service.schemas.lists import CampaignsQuery, ListQuery, SlotsQuery
+from service.schemas.invoices import Invoice
+from service.schemas.lists import CampaignsQuery, SlotsQuery, SponsorsQuery
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 from service.schemas.sponsors import Sponsor as ShownSponsor
 from service.schemas.sponsors import SponsorPage
@@ -31,12 +34,21 @@ async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
     query: CampaignsQuery = call.query
     status = None if query.status is None else CampaignStatus(query.status)
     order = query.order or "newest"
-    fetch = partial(services.sponsorship.everybodys_campaigns, status, oldest=order == "oldest")
+    fetch = partial(services.sponsorship.everybodys_campaigns, status, text=query.query, oldest=order == "oldest")
     if query.format == "csv":
         return await files.campaigns_file(services, fetch)
     # A cursor is valid only for the same filter and order.
-    name = f"all campaigns {query.status} {order}"
+    name = f"all campaigns {query.status} {order} {query.query}"
     return await list_page(services, call, name, fetch, campaign_position, Campaign.for_review, CampaignPage)
+
+
+async def list_campaigns_of(services: Services, call: Call) -> Answer | Refused:
+    """The campaigns of one account, newest first."""
+    account_id = call.path_values["id"]
+    fetch = partial(services.sponsorship.campaigns, account_id)
+    return await list_page(
+        services, call, f"campaigns of {account_id}", fetch, campaign_position, Campaign.for_review, CampaignPage
+    )
 
 
 @with_id(unknown_campaign)
@@ -54,10 +66,13 @@ async def review(services: Services, call: Call, campaign_id: str) -> Answer | R
 
 
 async def list_sponsors(services: Services, call: Call) -> Answer | Refused:
-    fetch = services.sponsorship.sponsors
-    if call.query.format == "csv":
+    query: SponsorsQuery = call.query
+    fetch = partial(services.sponsorship.sponsors, text=query.query)
+    if query.format == "csv":
         return await files.sponsors_file(services, fetch)
-    return await list_page(services, call, "all sponsors", fetch, newest_first, ShownSponsor.of, SponsorPage)
+    # A cursor is valid only for the same search.
+    name = f"all sponsors {query.query}"
+    return await list_page(services, call, name, fetch, newest_first, ShownSponsor.of, SponsorPage)
 
 
 async def list_bookings(services: Services, call: Call) -> Answer | Refused:
@@ -78,6 +93,34 @@ async def _filtered(
     services: Services, wanted: BookingFilter, before: Before | None, limit: int
 ) -> Sequence[BookingView]:
     return await services.sponsorship.filtered_bookings(wanted, services.clock.now_ms(), before, limit)
+
+
+MAX_INVOICES = 50
+"""Documents of a booking that its page lists."""
+
+
+@with_id(unknown_booking)
+async def read_dossier(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    store = services.sponsorship
+    view = await store.booking(None, booking_id)
+    campaign = None if view is None else await store.campaign(None, view.booking.campaign_id)
+    if view is None or campaign is None:
+        return unknown_booking()
+    booking = view.booking
+    invoices = await store.invoices_of(booking.tenant_id, booking.id, MAX_INVOICES)
+    dossier = BookingDossier(
+        booking=admin_booking_of(services, view),
+        campaign=Campaign.for_review(campaign),
+        accountId=booking.tenant_id,
+        paymentId=booking.payment_id,
+        paidAt=booking.paid_ms,
+        paidCents=booking.paid_cents,
+        paidCurrency=booking.money_currency,
+        refundDueAt=booking.refund_due_ms,
+        invoices=[Invoice.of(each) for each in invoices],
+        days=[(each.day * DAY_MS, each.impressions, each.clicks) for each in await store.delivered(booking.id)],
+    )
+    return Answer.of(dossier)
 
 
 @with_id(unknown_booking)
@@ -175,7 +218,7 @@ ROWS = (
         description="Returns the accounts that have a sponsor profile, newest first.",
         handler=list_sponsors,
         result=SponsorPage,
-        query=ListQuery,
+        query=SponsorsQuery,
         spreadsheet=True,
     ),
     admin_read(

@@ -4,13 +4,14 @@ To accept a request, an administrator refunds the booking.
 """
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 
 from actors.bookings.changes import unknown_booking
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import BookingView
 from actors.bookings.store import Before
-from actors.values import Code, Refused, Scope
+from actors.values import AuditRecord, Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import unavailable
 from service.api.messages import Answer, respond
@@ -29,6 +30,7 @@ from service.schemas.bookings import (
     RefundRequest,
 )
 from service.schemas.fields import may_exist
+from service.schemas.internal import BookingStep, BookingSteps
 from service.schemas.lists import SponsorshipQuery
 
 log = logging.getLogger(__name__)
@@ -137,9 +139,32 @@ def admin_booking_answer(services: Services, view: BookingView | Refused) -> Ans
     return respond(view, lambda found: BookingAnswer(booking=admin_booking_of(services, found)))
 
 
+@with_id(unknown_booking)
+async def read_steps(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    view = await services.sponsorship.booking(call.caller.owner, booking_id)
+    if view is None:
+        return unknown_booking()
+    booking = view.booking
+    records = [
+        *await services.sponsorship.audit(None, MAX_STEPS, booking.id),
+        *await services.sponsorship.audit(None, MAX_STEPS, booking.campaign_id),
+    ]
+    return Answer.of(BookingSteps(items=steps_of(records, booking.created_ms)))
+
+
+def steps_of(records: Sequence[AuditRecord], since_ms: int) -> list[BookingStep]:
+    """The steps from a moment on, oldest first. Whoever made them is left out: it may be an administrator."""
+    since = [each for each in records if each.created_ms >= since_ms]
+    since.sort(key=lambda each: (each.created_ms, each.id))
+    return [BookingStep(action=each.action, at=each.created_ms) for each in since]
+
+
 def booking_answer(services: Services, view: BookingView | Refused) -> Answer | Refused:
     return respond(view, lambda found: BookingAnswer(booking=booking_of(services, found)))
 
+
+MAX_STEPS = 50
+"""The newest records of a booking, and of its campaign, that are read."""
 
 _bookings = partial(account_operation, tag="Bookings")
 _changing = partial(_bookings, method="POST", result=BookingAnswer)
@@ -157,6 +182,15 @@ async def request_refund(services: Services, call: Call, booking_id: str) -> Ans
     view = await services.ledger.request_refund(call.caller.owner, booking_id, body.reason, call.caller.agent)
     services.announce()
     return booking_answer(services, view)
+
+
+@with_id(unknown_booking)
+async def send_material(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    material = call.body.material
+    return booking_answer(
+        services,
+        await services.ledger.send_material(call.caller.owner, booking_id, material, call.caller.agent),
+    )
 
 
 @with_id(unknown_booking)

@@ -117,16 +117,21 @@ async def _outcomes(
     unit = _unit(call)
     made = _events if unit is Unit.DEVICE else partial(_events_of_day, call=call)
     known = {booking_id: dropped or _inactive(window, now_ms) for booking_id, window in windows.items()}
-    if not any(known.values()):
+    fates = [_of_crawler(each) or known[each.bookingId] for each in events]
+    if not any(fates):
         # The common case: relays report live placements.
         return await _record_all(services, call.request.client, made(events), site, unit)
-    live = made([each for each in events if known[each.bookingId] is None])
+    live = made([each for each, fate in zip(events, fates, strict=True) if fate is None])
     recorded = iter(await _record_all(services, call.request.client, live, site, unit) if live else ())
-    outcomes = []
-    for each in events:
-        outcome = known[each.bookingId]
-        outcomes.append(next(recorded) if outcome is None else services.events.count(outcome, each.bookingId))
-    return outcomes
+    return [
+        next(recorded) if fate is None else services.events.count(fate, each.bookingId)
+        for each, fate in zip(events, fates, strict=True)
+    ]
+
+
+def _of_crawler(event: BatchEvent) -> EventOutcome | None:
+    """The outcome of an event whose client a relay names, if that is a crawler."""
+    return EventOutcome.CRAWLER if event.userAgent and is_crawler(event.userAgent) else None
 
 
 async def _record_all(
@@ -262,7 +267,7 @@ ROWS = (
             "`duplicate` (already counted, even if the first response was lost), `inactive` (the placement is not "
             "live), `crawler` or `prefetch` (no visitor saw it), or `capped` (this client address or its network "
             "has added as many events to the booking as it may in an hour). The body is JSON with any content type, so "
-            "`navigator.sendBeacon(url, text)` needs no preflight. Cookies are ignored."
+            "`fetch` with a text as its body and `keepalive` needs no preflight. Cookies are ignored."
         ),
         handler=record_event,
         query=EventUnit,

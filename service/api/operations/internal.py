@@ -3,41 +3,45 @@
 The token of a checkout or receipt link grants access to it; an unknown token is a 404.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
 
-from actors.bookings.changes import unknown_booking
 from actors.bookings.records import OPEN, Booking, BookingView, Mode
 from actors.bookings.slots import unknown_slot
 from actors.catalog.messages import Kind
 from actors.events.sites import host_of as site_of
 from actors.mail.messages import RenderedMessage
 from actors.shared import notices
-from actors.values import Agent, AuditRecord, Code, Problem, Refused
+from actors.values import Agent, Code, Problem, Refused
 from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
 from service.api.operations.account_data import stop_mails, view_stopping
 from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
-from service.api.operations.bookings import booking_of
+from service.api.operations.admin_sponsorship import list_campaigns_of, read_dossier
+from service.api.operations.bookings import booking_of, read_steps, send_material
 from service.api.operations.catalog import list_related, place_in_catalog
-from service.api.operations.node_status import read_readiness
-from service.api.operations.reports import read_figures
+from service.api.operations.figures import read_figures
+from service.api.operations.node_status import read_load, read_readiness
+from service.api.operations.placements import list_page_ads, read_share
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
+from service.api.operations.shared_reports import SHARED_ROWS
 from service.api.policy import Access, Budget
 from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.account import AccountKeys
+from service.schemas.bookings import BookingAnswer, VideoMaterial
+from service.schemas.campaigns import CampaignPage
 from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, UseCaseBody, UseCasePage
 from service.schemas.internal import (
     BookingCount,
-    BookingStep,
+    BookingDossier,
     BookingSteps,
     CatalogPlace,
     CatalogSize,
@@ -45,19 +49,22 @@ from service.schemas.internal import (
     Ending,
     FiguresQuery,
     LinkUse,
+    LoadHour,
     OutboxMail,
     OutboxMails,
     Purchase,
     ReadinessDay,
     RetiredEntries,
+    ShareOfVoice,
+    ShareQuery,
     SightingQuery,
     SiteSighting,
     Spent,
     SponsorOverview,
     StoppedMails,
 )
-from service.schemas.inventory import SlotAnswer, admin_slot_of
-from service.schemas.lists import CatalogQuery
+from service.schemas.inventory import PageAds, SlotAnswer, admin_slot_of
+from service.schemas.lists import CatalogQuery, SponsorshipQuery
 from service.schemas.rows import filled
 from service.schemas.sessions import SessionBegun
 from service.tokens.links import EndingLink, Page
@@ -68,9 +75,6 @@ FORWARDED = frozenset({"forwarded", "x-real-ip", "via"})
 
 OUTBOX_MAILS = 50
 """Maximum mails on the outbox page."""
-
-MAX_STEPS = 50
-"""The newest records of a booking, and of its campaign, that are read."""
 
 MAX_READ = 1_000
 """The newest bookings of an account that the sums of an overview are over."""
@@ -229,26 +233,6 @@ async def read_slot(services: Services, call: Call, slot_id: str) -> Answer | Re
     return Answer.of(SlotAnswer(slot=admin_slot_of(found[0]))) if found else unknown_slot()
 
 
-@with_id(unknown_booking)
-async def read_steps(services: Services, call: Call, booking_id: str) -> Answer | Refused:
-    view = await services.sponsorship.booking(call.caller.owner, booking_id)
-    if view is None:
-        return unknown_booking()
-    booking = view.booking
-    records = [
-        *await services.sponsorship.audit(None, MAX_STEPS, booking.id),
-        *await services.sponsorship.audit(None, MAX_STEPS, booking.campaign_id),
-    ]
-    return Answer.of(BookingSteps(items=steps_of(records, booking.created_ms)))
-
-
-def steps_of(records: Sequence[AuditRecord], since_ms: int) -> list[BookingStep]:
-    """The steps from a moment on, oldest first. Whoever made them is left out: it may be an administrator."""
-    since = [each for each in records if each.created_ms >= since_ms]
-    since.sort(key=lambda each: (each.created_ms, each.id))
-    return [BookingStep(action=each.action, at=each.created_ms) for each in since]
-
-
 async def read_overview(services: Services, call: Call) -> Answer | Refused:
     store, owner, now_ms = services.sponsorship, call.caller.owner, services.clock.now_ms()
     totals = await store.totals(owner, MAX_READ)
@@ -331,31 +315,23 @@ def _row(
     )
 
 
+_of_admin = partial(_row, access=Access.REQUIRED, admin=True)
 INTERNAL = (
     _row("readReadiness", "readiness", read_readiness, ReadinessDay),
+    _row("readLoad", "load", read_load, LoadHour, access=Access.REQUIRED, admin=True),
+    _row("listPageAds", "page-ads", list_page_ads, PageAds),
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
     _row("findSighting", "sighting", find_sighting, SiteSighting, query=SightingQuery),
     _row("placeInCatalog", "catalog/{kind}", place_in_catalog, CatalogPlace, query=CatalogQuery),
-    _row(
+    _of_admin(
         "previewUseCase",
         "usecases/{slug}",
         partial(preview, kind=Kind.USECASES),
         UseCaseAnswer,
         "POST",
-        Access.REQUIRED,
-        admin=True,
         body=UseCaseBody,
     ),
-    _row(
-        "previewBot",
-        "bots/{slug}",
-        partial(preview, kind=Kind.BOTS),
-        BotAnswer,
-        "POST",
-        Access.REQUIRED,
-        admin=True,
-        body=BotBody,
-    ),
+    _of_admin("previewBot", "bots/{slug}", partial(preview, kind=Kind.BOTS), BotAnswer, "POST", body=BotBody),
     _row("listRetired", "retired", list_retired, RetiredEntries, access=Access.REQUIRED, admin=True),
     _row("listRelatedUseCases", "usecases/{slug}/related", partial(list_related, Kind.USECASES), UseCasePage),
     _row("listRelatedBots", "bots/{slug}/related", partial(list_related, Kind.BOTS), BotPage),
@@ -374,9 +350,14 @@ INTERNAL = (
     _row("cancelCheckout", "checkout/{token}", cancel_checkout, Purchase, "DELETE"),
     _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
+    _row("sendMaterial", "material/{id}", send_material, BookingAnswer, "PUT", Access.REQUIRED, body=VideoMaterial),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
+    _row("readShare", "slots/{id}/share", read_share, ShareOfVoice, query=ShareQuery),
+    _row("readDossier", "dossiers/{id}", read_dossier, BookingDossier, access=Access.REQUIRED, admin=True),
+    *(_row(*row, **rest) for row, rest in SHARED_ROWS),
     _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
+    _of_admin("listCampaignsOf", "accounts/{id}/campaigns", list_campaigns_of, CampaignPage, query=SponsorshipQuery),
     _row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys, access=Access.REQUIRED, admin=True),
     _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),

@@ -1,20 +1,25 @@
 """Operations on invoices and credit notes. They extend the specification."""
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 
 from actors.bookings.changes import unknown_booking
 from actors.bookings.invoices import Invoice as InvoiceRecord
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import Booking
+from actors.bookings.reports import day_text
 from actors.bookings.store import Before
+from actors.times import DAY_MS, WEEK_MS, day_of, week_of
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, account_operation
+from service.api.operations.admin_exports import moment
 from service.api.operations.responses import list_page, with_id
+from service.api.spreadsheets import Cell, Spreadsheet
 from service.schemas.invoices import BookingInvoices, Invoice, InvoicePage
-from service.schemas.lists import SponsorshipQuery
+from service.schemas.lists import ListQuery
 
 log = logging.getLogger(__name__)
 
@@ -22,13 +27,48 @@ MOST = 50
 """Most documents of a booking in one response. A booking has one invoice, and two documents for each refund that fails."""
 
 
+HEADER = (
+    *(
+        "number",
+        "kind",
+        "issuedAt",
+        "periodFrom",
+        "periodTo",
+        "netCents",
+        "taxCents",
+        "grossCents",
+        "currency",
+        "reference",
+    ),
+    *("taxName", "taxPercent", "slotName", "legalName", "belongsTo", "bookingId", "paymentId", "mode"),
+)
+
+
 async def list_invoices(services: Services, call: Call) -> Answer | Refused:
     fetch = partial(services.sponsorship.invoices, call.caller.owner)
+    if call.query.format == "csv":
+        file = Spreadsheet(HEADER, fetch, invoice_position, cells_of, services.config.http.answer_seconds)
+        return await file.answer("invoices.csv")
     return await list_page(services, call, "invoices", fetch, invoice_position, Invoice.of, InvoicePage)
 
 
 def invoice_position(invoice: InvoiceRecord) -> Before:
     return Before(invoice.issued_ms, invoice.number)
+
+
+def cells_of(invoice: InvoiceRecord) -> Sequence[Cell]:
+    """A document's line, in the order of `HEADER`. Amounts of a credit note are below 0: a column adds up to the money
+    that was kept."""
+    sign = 1 if invoice.moved_cents > 0 else -1
+    end_ms = week_of(invoice.period_start_ms) + invoice.weeks * WEEK_MS
+    return (
+        *(invoice.number, invoice.kind.value, moment(invoice.issued_ms)),
+        *(day_text(day_of(invoice.period_start_ms)), day_text(day_of(end_ms - DAY_MS))),
+        *(sign * invoice.net_cents, sign * invoice.tax_cents, invoice.moved_cents, invoice.currency),
+        *(invoice.buyer_reference, invoice.tax_name, invoice.tax_percent, invoice.slot_name),
+        *(invoice.buyer_legal_name or invoice.buyer_name, invoice.belongs_to),
+        *(invoice.booking_id, invoice.payment_id, invoice.mode.value),
+    )
 
 
 @with_id(unknown_booking)
@@ -60,10 +100,11 @@ ROWS = (
         path="/api/v1/sponsors/invoices",
         summary="List your invoices",
         description="Returns your invoices and credit notes, newest first. Numbers have no gaps: each kind has its own "
-        "series, and test mode has series of its own.",
+        "series, and test mode has series of its own. As CSV, amounts of credit notes are below 0, so that columns add up.",
         handler=list_invoices,
         result=InvoicePage,
-        query=SponsorshipQuery,
+        query=ListQuery,
+        spreadsheet=True,
     ),
     _invoices(
         name="getInvoices",

@@ -17,8 +17,8 @@ from service.api.operation import Call, Operation, admin_read
 from service.api.policy import Access
 from service.observability.health import readiness_of
 from service.observability.refusal_log import RefusalLog
-from service.observability.request_counts import AnswerSummary
-from service.schemas.internal import ReadinessDay, ReadyHour, UnreadySpan
+from service.observability.request_counts import AnswerSummary, Load
+from service.schemas.internal import LoadHour, ReadinessDay, ReadyHour, UnreadySpan
 from service.schemas.node_status import (
     ActorStatus,
     Alive,
@@ -130,6 +130,26 @@ def _refusals(log: RefusalLog) -> RefusalStatus:
             RefusalRecord(at=each.at_ms, operation=each.operation, error=each.code, status=each.status)
             for each in log.recent()
         ],
+    )
+
+
+def sample_load(services: Services) -> None:
+    """Keep the load of the process for its last hour."""
+    services.health.hour.sample(partial(_load, services))
+
+
+def _load(services: Services) -> Load:
+    summary, recorded = services.answers.summary(), services.events.outcomes.get(EventOutcome.RECORDED, 0)
+    busy, mails = services.refusal_log.pool().busy, services.mail.backlog.waiting
+    return Load(summary.requests, summary.failures, services.answers.refusals(), recorded, busy, mails)
+
+
+async def read_load(services: Services, call: Call) -> Answer | Refused:
+    """The load of the process that answers in the last hour."""
+    sample_load(services)
+    spans = services.health.hour.spans(_load(services))
+    return Answer.of(
+        LoadHour(**{name: [None if each is None else getattr(each, name) for each in spans] for name in Load._fields})
     )
 
 

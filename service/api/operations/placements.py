@@ -2,16 +2,20 @@
 
 from functools import partial
 
+from actors.bookings.slots import sells, unknown_slot
 from actors.clock import SECOND_MS
+from actors.times import WEEK_MS, week_of, weeks_from
 from actors.values import Code, Problem, Refused
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
-from service.api.operations.responses import cached
+from service.api.operations.responses import cached, with_id
 from service.api.policy import Access, Budget
+from service.schemas.internal import ShareOfVoice, WeekShare
 from service.schemas.inventory import Calendar, CalendarQuery, Inventory, InventoryQuery, PlacementList, RateCard
 from service.snapshots.placements import WEEKS_BACK, Rendered
+from service.snapshots.turns import share
 
 MAX_AGE_SECONDS = 15
 
@@ -43,6 +47,32 @@ def _too_far(services: Services) -> Refused:
 async def list_placements(services: Services, call: Call) -> Answer | Refused:
     now_ms = services.clock.now_ms()
     return fresh(call, services.placements.placements(now_ms), now_ms)
+
+
+async def list_page_ads(services: Services, call: Call) -> Answer | Refused:
+    """The placements of a page view. No answer is kept: each takes a turn."""
+    at_once = services.config.site.ads_per_side
+    return Answer.of(services.placements.page_view(at_once, services.clock.now_ms(), services.entropy))
+
+
+@with_id(unknown_slot)
+async def read_share(services: Services, call: Call, slot_id: str) -> Answer | Refused:
+    """The share of voice of an ad in a slot: each week has the slots on its side that are booked, and this one."""
+    query, now_ms, at_once = call.query, services.clock.now_ms(), services.config.site.ads_per_side
+    slots = await services.sponsorship.slots()
+    own = next((slot for slot in slots if slot.id == slot_id), None)
+    if own is None:
+        return unknown_slot()
+    weeks = weeks_from(week_of(query.weekStart), query.weeks)
+    others = await services.sponsorship.ads_beside(slot_id, weeks[0], weeks[-1] + WEEK_MS, now_ms)
+    ads = [1 + others.get(week_ms, 0) for week_ms in weeks]
+    sold = sum(slot.side is own.side and slot.id != slot_id and sells(slot, now_ms) for slot in slots)
+    most = max(1 + sold, *ads)
+    shares = [
+        WeekShare(weekStart=week_ms, ads=number, share=share(number, at_once))
+        for week_ms, number in zip(weeks, ads, strict=True)
+    ]
+    return Answer.of(ShareOfVoice(side=own.side.value, slots=most, floor=share(most, at_once), weeks=shares))
 
 
 async def get_rate_card(services: Services, call: Call) -> Answer | Refused:

@@ -1,28 +1,39 @@
 """The delivery of one booking by day, and of all bookings of an account. It extends the specification."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import add
 from typing import Any, TypeVar
 
 from actors.bookings.changes import unknown_booking
 from actors.bookings.records import DayDelivered
-from actors.bookings.reports import BookingDelivered, Days, Run, counted_runs, day_text, days_of, ranked
+from actors.bookings.reports import (
+    ALL,
+    BookingDelivered,
+    DayCounted,
+    Days,
+    Only,
+    Run,
+    costs_of,
+    counted_runs,
+    day_text,
+    days_of,
+)
 from actors.bookings.store import Before
 from actors.clock import DAY_MS, day_of
-from actors.values import Code, Filtered, Problem, Refused, Scope, together
+from actors.values import Code, Filtered, Problem, Refused, Scope
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, account_operation
 from service.api.operations.responses import newest_first, with_id
 from service.api.spreadsheets import Cell, Spreadsheet, csv_answer
 from service.schemas.bookings import Delivery, DeliveryDay
-from service.schemas.internal import DeliveryFigures, Figure, FigureTable
 from service.schemas.reports import (
     MAX_DAYS,
     MAX_ROWS,
     USUAL_DAYS,
     CampaignDelivered,
+    DeliveryCost,
     DeliveryQuery,
     DeliveryReport,
     FilteredEvents,
@@ -31,6 +42,7 @@ from service.schemas.reports import (
     SiteCounts,
     SlotDelivered,
     rate,
+    rounded,
 )
 
 OF_DAY = ("date", "impressions", "clicks", "ctr")
@@ -52,9 +64,9 @@ class ReportSheet(Spreadsheet[BookingDelivered, Before]):
 
     page_rows = PAGE_BOOKINGS
 
-    def __init__(self, services: Services, tenant_id: str, days: Days) -> None:
+    def __init__(self, services: Services, tenant_id: str, days: Days, only: Only) -> None:
         async def fetch(after: Before | None, limit: int) -> Sequence[BookingDelivered]:
-            return await services.sponsorship.deliveries(tenant_id, days, after, limit)
+            return await services.sponsorship.deliveries(tenant_id, days, after, limit, only)
 
         super().__init__(HEADER, fetch, _position, lambda _: (), services.config.http.answer_seconds)
         self._days = days
@@ -65,16 +77,23 @@ class ReportSheet(Spreadsheet[BookingDelivered, Before]):
 
 
 async def list_deliveries(services: Services, call: Call) -> Answer | Refused:
-    days = _days_asked(call, services.clock.now_ms())
+    days = days_asked(call, services.clock.now_ms())
     if isinstance(days, Refused):
         return days
+    only = only_asked(call)
     if call.query.format == "csv":
-        sheet = ReportSheet(services, call.caller.owner, days)
+        sheet = ReportSheet(services, call.caller.owner, days, only)
         return await sheet.answer(f"delivery-{day_text(days.first)}-to-{day_text(days.last)}.csv")
-    return await _report(services, call.caller.owner, days)
+    return await _report(services, call.caller.owner, days, only)
 
 
-def _days_asked(call: Call, now_ms: int) -> Days | Refused:
+def only_asked(call: Call) -> Only:
+    """The bookings that a query filters."""
+    return Only(call.query.campaignId or None, call.query.slotId or None)
+
+
+def days_asked(call: Call, now_ms: int) -> Days | Refused:
+    """The days of a query, by default the last `USUAL_DAYS`."""
     first, last = getattr(call.query, "from"), call.query.to
     if last is None:
         last = day_of(now_ms) if first is None else max(first, day_of(now_ms))
@@ -93,21 +112,21 @@ def _days_asked(call: Call, now_ms: int) -> Days | Refused:
     return Days(first, last)
 
 
-async def _report(services: Services, tenant_id: str, days: Days) -> Answer | Refused:
+async def _report(services: Services, tenant_id: str, days: Days, only: Only) -> Answer | Refused:
     """The report as JSON, or a refusal if it is too long for one response."""
     now_ms = services.clock.now_ms()
-    runs = await _runs(services, tenant_id, days)
-    if isinstance(runs, Refused):
-        return runs
+    runs = await runs_of(services, tenant_id, days, only)
+    if runs is None:
+        return too_long()
     found: list[BookingDelivered] = []
     rows: list[ReportRow] = []
     after: Before | None = None
     while True:
-        page = await services.sponsorship.deliveries(tenant_id, days, after, READ_BOOKINGS)
+        page = await services.sponsorship.deliveries(tenant_id, days, after, READ_BOOKINGS, only)
         found += page
         rows += map(_row, cells_of(page, now_ms, days))
         if len(rows) > MAX_ROWS or len(found) > MAX_ROWS:
-            return _too_long()
+            return too_long()
         if len(page) < READ_BOOKINGS:
             break
         after = _position(page[-1])
@@ -117,73 +136,39 @@ async def _report(services: Services, tenant_id: str, days: Days) -> Answer | Re
         items=rows,
         campaigns=_sums(rows, booked, lambda each: (each.booking.campaign_id, each.campaign_name), _campaign),
         slots=_sums(rows, booked, lambda each: (each.booking.slot_id, each.booking.slot_name), _slot),
+        costs=list(_costs(runs, found, days, day_of(now_ms))),
         **_added(rows),
     )
     return Answer.of(report)
 
 
-async def _runs(services: Services, tenant_id: str, days: Days) -> Sequence[Run] | Refused:
-    """The bookings of a report, or a refusal if their days have more rows than it may have."""
+def _costs(runs: Sequence[Run], found: Iterable[BookingDelivered], days: Days, today: int) -> Iterator[DeliveryCost]:
+    counted = [
+        DayCounted(each.booking.id, day.day, day.impressions, day.clicks) for each in found for day in each.counted
+    ]
+    listed, _ = counted_runs(runs, counted, days, today)
+    for cost in costs_of(runs, listed, days, today):
+        yield DeliveryCost(
+            currency=cost.currency,
+            costCents=cost.cents,
+            impressions=cost.impressions,
+            clicks=cost.clicks,
+            clickCents=rounded(cost.cents, cost.clicks),
+            thousandCents=rounded(1_000 * cost.cents, cost.impressions),
+        )
+
+
+async def runs_of(services: Services, tenant_id: str, days: Days, only: Only = ALL) -> Sequence[Run] | None:
+    """The bookings of a report; None if their days have more rows than it may have."""
     runs = await services.sponsorship.runs(tenant_id, days, MAX_ROWS + 1)
+    wanted = [run for run in runs if only.has(run.campaign_id, run.slot_id)]
     today = day_of(services.clock.now_ms())
-    bought = sum(len(run.bought(days, today)) for run in runs)
-    return _too_long() if max(len(runs), bought) > MAX_ROWS else runs
+    bought = sum(len(run.bought(days, today)) for run in wanted)
+    return None if max(len(runs), bought) > MAX_ROWS else wanted
 
 
-async def read_figures(services: Services, call: Call) -> Answer | Refused:
-    """The report as a page shows it: no row for each booking and day, but sums."""
-    days = _days_asked(call, services.clock.now_ms())
-    if isinstance(days, Refused):
-        return days
-    runs = await _runs(services, call.caller.owner, days)
-    if isinstance(runs, Refused):
-        return runs
-    counted = await services.sponsorship.counted([run.booking_id for run in runs], days)
-    listed, by_day = counted_runs(runs, counted, days, day_of(services.clock.now_ms()))
-    impressions, clicks = sum(day.impressions for day in by_day), sum(day.clicks for day in by_day)
-    groups = [call.query.by] if call.query.by else GROUPS
-    figures = DeliveryFigures(
-        first=day_text(days.first),
-        last=day_text(days.last),
-        impressions=impressions,
-        clicks=clicks,
-        ctr=rate(impressions, clicks),
-        filtered=FilteredEvents.of(together(each.filtered for each in counted)),
-        days=[(day.day * DAY_MS, day.impressions, day.clicks) for day in by_day],
-        tables={group: _table(ranked(listed, GROUPS[group]), call.query) for group in groups},
-    )
-    return Answer.of(figures)
-
-
-GROUPS: Mapping[str, Callable[[Run], tuple[str, str]]] = {
-    "booking": lambda run: (run.booking_id, ""),
-    "campaign": lambda run: (run.campaign_id, run.campaign),
-    "slot": lambda run: (run.slot_id, run.slot),
-}
-
-
-def _table(rows: Sequence[Run], query: Any) -> FigureTable:
-    """A page of the rows, the last one if there is none of the asked number."""
-    page = max(1, min(query.page, -(-len(rows) // query.rows)))
-    return FigureTable(
-        total=len(rows), page=page, items=[_figure(run) for run in rows[(page - 1) * query.rows :][: query.rows]]
-    )
-
-
-def _figure(run: Run) -> Figure:
-    return Figure(
-        bookingId=run.booking_id,
-        campaignId=run.campaign_id,
-        campaign=run.campaign,
-        slot=run.slot,
-        firstMs=run.first * DAY_MS,
-        lastMs=run.last * DAY_MS,
-        impressions=run.impressions,
-        clicks=run.clicks,
-    )
-
-
-def _too_long() -> Refused:
+def too_long() -> Refused:
+    """The refusal of a report that one response cannot hold."""
     words = f"This report has more than {MAX_ROWS:,} rows. Choose fewer days, or download it as CSV."
     return Refused(Code.INVALID_REQUEST, words)
 

@@ -67,9 +67,9 @@ async def list_for_review(services: Services, call: Call) -> Answer | Refused:
     query: SubmissionsQuery = call.query
     status = None if query.status is None else SubmissionStatus(query.status)
     order = query.order or "newest"
-    fetch = partial(services.submissions.for_review, status, oldest=order == "oldest")
+    fetch = partial(services.submissions.for_review, status, text=query.query, oldest=order == "oldest")
     # A cursor is valid only for the same filter and order.
-    name = f"all submissions {query.status} {order}"
+    name = f"all submissions {query.status} {order} {query.query}"
     return await list_page(
         services,
         call,

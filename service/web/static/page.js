@@ -3,6 +3,7 @@
 // Filter: <p hidden><input data-filters="id"><span role="status"></span></p>, of a table or list.
 // Time left: <p data-over>... <span role="timer" data-seconds="90">1 minute</span> ...</p>, then the hidden element after it.
 // Characters left: <span data-count-of="id" data-most="55"></span>, in code points as the API counts.
+// Print: <button hidden data-print>Print</button>.
 // Menu: `details.menu` closes with Escape and a click elsewhere.
 "use strict";
 
@@ -42,6 +43,11 @@ const read = async (path) => {
 			label.data = ` ${words}`;
 			setTimeout(() => (label.data = " Copy"), 2000);
 		});
+	}
+
+	for (const button of all("[data-print]")) {
+		button.hidden = false;
+		button.onclick = () => print();
 	}
 
 	for (const field of all("[data-filters]")) {

@@ -70,10 +70,13 @@
 		// The browser blocks storage.
 	}
 
-	// Release 1.0 had all operations on one page.
+	// 1.0 had all operations on one page. Errors may be folded.
 	const redirect = () => {
-		const link = at(location.hash.slice(1))?.closest(".chapters li")?.querySelector("a");
-		if (link) location.replace(link.href);
+		const place = at(location.hash.slice(1));
+		const link = place?.closest(".chapters li")?.querySelector("a");
+		if (link) return location.replace(link.href);
+		for (const fold of all("details:has(:target)")) fold.open = true;
+		place?.scrollIntoView();
 	};
 	addEventListener("hashchange", redirect);
 	redirect();

@@ -38,6 +38,7 @@ STILL = (
     "booking.refund_returned",
     "booking.paid_twice",
     "booking.video_described",
+    "booking.material_sent",
     "booking.dispute_opened",
     "booking.dispute_lost",
     "booking.dispute_won",

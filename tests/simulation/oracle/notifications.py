@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from actors.bookings.records import Booking
 from actors.keys.messages import Claim
 from actors.shared.credentials import code_proof
 from actors.values import NOT_FILTERED, AuditRecord, BatchId, Filtered, OutboxMessage
 from tests.simulation.oracle import schedule
+from tests.simulation.oracle.bookings import DAY_MS
 from tests.simulation.oracle.log import Commit, moved
 from tests.simulation.rules import SECRET
 
@@ -54,6 +56,7 @@ TOPICS: Mapping[str, str] = {
     "booking_reserved": "bookings",
     "week_begins": "bookings",
     "week_ended": "reports",
+    "weekly_report": "reports",
     "campaign_approved": "reviews",
     "campaign_rejected": "reviews",
     "review_digest": "reviews",
@@ -163,6 +166,7 @@ def _expected(world: "World", commit: Commit) -> tuple[Expected, Expected]:
             kind = "booking.paid"
         if kind is not None:
             events[kind, audit.target_id] += 1
+    reported = set(world.log.mailed)
     for booking_id, (before, after) in commit.of("bookings").items():
         for _, step in schedule.steps(commit, before, after):
             match step:
@@ -170,17 +174,52 @@ def _expected(world: "World", commit: Commit) -> tuple[Expected, Expected]:
                     mail("week_begins", *owner_of(booking_id))
                 case schedule.ENDED:
                     mail("week_ended", *owner_of(booking_id))
-                case _:
+                case day:
                     events["delivery.day", booking_id] += 1
+                    if is_reported(commit, after, day) and (letter := weekly_id(after, day)) not in reported:
+                        reported.add(letter)
+                        mail("weekly_report", *owner_of(booking_id))
     if commit.digests[0] != commit.digests[1]:
         mail("review_digest", *world.memory.administrators)
     return mails, events
+
+
+FIRST_MONDAY = 4
+"""The day of the first Monday since the epoch."""
+
+
+def is_reported(commit: Commit, booking: Booking, day: int) -> bool:
+    """Whether the end of a day is that of a week which is reported: at once, and if the booking goes on."""
+    over_ms = (day + 1) * DAY_MS
+    goes_on = (day + 1 - FIRST_MONDAY) % 7 == 0 and over_ms < schedule.end_ms(booking)
+    return goes_on and commit.now_ms < over_ms + DAY_MS
+
+
+def weekly_id(booking: Booking, day: int) -> str:
+    """The id of the mail about the week that ends with a day, which all bookings of an account share."""
+    return f"msg_{booking.tenant_id.removeprefix('ten_')}_week_{day + 1}_o"
+
+
+def _last_week(world: "World", message: OutboxMessage, first: int) -> list[int]:
+    """The impressions and clicks of the bookings of an account in the week from a day on."""
+    [tenant_id] = [row.tenant_id for row in world.memory.accounts.values() if row.email == message.recipient]
+    counts = [
+        counts
+        for (booking_id, day), counts in world.memory.delivery_days.items()
+        if first <= day < first + 7 and world.memory.bookings[booking_id].tenant_id == tenant_id
+    ]
+    return [sum(each[kind] for each in counts) for kind in (0, 1)]
 
 
 def notifications_are_true(world: "World", commit: Commit) -> Iterator[str]:
     """The figures in mails and webhook events are those of the rows."""
     for message in commit.messages:
         facts = json.loads(message.facts)
+        if message.template == "weekly_report":
+            world.count("weekly reports")
+            week = _last_week(world, message, int(facts["week_start_ms"]) // DAY_MS)
+            if [int(facts["impressions"]), int(facts["clicks"])] != week:
+                yield f"{message} is about {week} impressions and clicks"
         _, booking = commit.of("bookings").get(facts.get("booking", ""), (None, None))
         if booking is None:
             continue

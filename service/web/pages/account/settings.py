@@ -14,7 +14,7 @@ TOPICS: Mapping[str, tuple[str, str]] = {
         "When an ad of yours was reviewed, and for administrators when ads wait for review.",
     ),
     "bookings": ("Bookings", "When a week is held for you, and when it begins."),
-    "reports": ("Reports", "What your ad reached, when its weeks are over."),
+    "reports": ("Reports", "What your ads reached: each Monday while a booking goes on, and when its weeks are over."),
 }
 """The mails that can be turned off: their name, and when they come."""
 

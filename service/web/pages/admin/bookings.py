@@ -1,17 +1,21 @@
-"""The bookings of all sponsors, for administrators: filters, what needs attention first, refunds, and videos."""
+"""The bookings of all sponsors, for administrators: the list with its filters, and a page for each with all that is known of
+it, refunds, and its video."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actors.bookings.records import BookingStatus
-from service.web.pages.admin.slots import by_name
+from service.web.pages.admin import audit_words
+from service.web.pages.admin.slots import by_name, page_of
 from service.web.pages.parts.badges import FAILED_REFUNDS, LISTED
+from service.web.pages.parts.booking_words import run_of
+from service.web.pages.parts.charts import delivery_chart
 from service.web.pages.parts.filters import STATE, filtered
 from service.web.pages.parts.forms import Field, Form, address_of, day_ms_of, text_of
 from service.web.pages.parts.messages import CHOOSE
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
-from service.web.pages.parts.paging import PLACE, page_at, this_page
-from service.web.pages.parts.words import counted
+from service.web.pages.parts.paging import page_at
+from service.web.pages.parts.words import when
 
 LIST = "/admin/bookings"
 FILTERS = ("query", "status", "week", "sponsor", "slot", "trouble")
@@ -19,46 +23,46 @@ FILTERS = ("query", "status", "week", "sponsor", "slot", "trouble")
 
 SEARCH = Form(
     {
-        "query": Field("Sponsor, booking or payment"),
+        "query": Field("Sponsor, slot, booking or payment"),
         "slot": Field("Slot", CHOOSE, right=CHOOSE),
         "week": Field("Week of", right="Write a date such as 2026-11-30."),
     },
     unseen={"status": STATE, "trouble": STATE, "sponsor": "There is no such sponsor. Search for its name instead."},
 )
 
-MAX_TROUBLE = 8
-"""Bookings that need attention on one page. The rest is behind the filter for them."""
+PAGE_SIZE = 25
+"""Bookings on one page, which stays under 60 kB."""
 
+STEPS = 50
+"""Records of the history of a booking on its page."""
 
-PAGE_SIZE = 14
-"""Other bookings on one page. Each has its forms, and a page stays under 60 kB."""
+ACTS: Mapping[str, str] = {
+    "decide_refund": "Decide",
+    "refund_again": "Refund again",
+    "refund_second_payment": "Refund",
+    "answer_dispute": "Answer",
+}
+"""What the last column of the list leads to."""
 
 
 async def bookings(request: PageRequest) -> Template:
     typed = {name: request.query.get(name) or None for name in FILTERS}
     query = typed | {"week": _week(typed["week"])}
-    cursor = request.query.get("cursor")
-    # Bookings that need attention stand first, so the rest leaves them out.
-    rest = query | {"trouble": typed["trouble"] or "false", "cursor": cursor, "limit": PAGE_SIZE}
-    listed = filtered(await request.ask("listAllBookings", query=rest), SEARCH, request.query)
+    asked = query | {"cursor": request.query.get("cursor"), "limit": PAGE_SIZE}
+    listed = filtered(await request.ask("listAllBookings", query=asked), SEARCH, request.query)
     typed = listed.usable(typed)
-    trouble: list[Any] = []
-    if typed["trouble"] is None and cursor is None and not listed.refused:
-        first = query | {"trouble": "true", "limit": MAX_TROUBLE}
-        trouble = (await request.ask("listAllBookings", query=first)).or_raise()["items"]
     slots = await by_name(request)
     counts = (await request.ask("countLists")).or_raise()
+    paging = listed.paging(request, *FILTERS, total=_total(typed, counts))
     values = {
-        "trouble": trouble,
         "bookings": listed.page["items"],
         "filters": typed,
         "filtered": any(typed.values()),
         "slot_choices": _slot_choices(slots, typed["slot"]),
         "states": _states(typed, counts),
-        "summary": _summary(typed, counts),
-        "failed_refunds": FAILED_REFUNDS,
-        "action": this_page(request, *FILTERS, *PLACE),
-        "paging": listed.paging(request, *FILTERS, total=_total(typed, counts)),
+        "total": paging.total,
+        "acts": ACTS,
+        "paging": paging,
         "csv": page_at("/api/v1/admin/sponsorships/bookings", format="csv", **typed | {"week": query["week"]}),
     }
     return listed.with_errors(Template("admin_bookings.html", values))
@@ -71,11 +75,18 @@ def _slot_choices(slots: Sequence[Mapping[str, Any]], chosen: str | None) -> lis
 
 
 def _total(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> int | None:
-    """The bookings of the paged list, if they are counted: all but those that need attention, or just those."""
-    chosen = {name: value for name, value in typed.items() if value}
-    if not chosen:
-        return int(sum(counts["bookings"].values()) - counts["bookingsInTrouble"])
-    return int(counts["bookingsInTrouble"]) if chosen == {"trouble": "true"} else None
+    """The bookings of the list, if they are counted: all, those in one state, or those that need attention."""
+    match {name: value for name, value in typed.items() if value}:
+        case {**others} if not others:
+            return int(sum(counts["bookings"].values()))
+        case {"status": str(status), **others} if not others:
+            return int(counts["bookings"].get(status, 0))
+        case {"trouble": "true", **others} if not others:
+            return int(counts["bookingsInTrouble"])
+        case {"trouble": "requested", **others} if not others:
+            return int(counts["refundRequests"])
+        case _:
+            return None
 
 
 def _week(text: str | None) -> str | None:
@@ -84,29 +95,55 @@ def _week(text: str | None) -> str | None:
     return text if day_ms is None else str(day_ms)
 
 
-def _summary(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> str:
-    """How many bookings there are, and how many of them need attention."""
-    if typed["sponsor"]:
-        return "Bookings of one sponsor"
-    number, trouble = sum(counts["bookings"].values()), counts["bookingsInTrouble"]
-    if not number:
-        return ""
-    return f"{counted(number, 'booking')}, {trouble:,} {'needs' if trouble == 1 else 'need'} attention"
-
-
-def _states(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> list[tuple[str, str, int, bool]]:
-    """A chip for each state that bookings are in, with its number in all bookings."""
+def _states(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> list[tuple[str, str, int | None, bool]]:
+    """A chip for each state that bookings are in, with its number. The results of other filters are not counted by state."""
     others = {name: typed[name] for name in FILTERS if name not in ("status", "trouble")}
-    number, trouble = sum(counts["bookings"].values()), counts["bookingsInTrouble"]
+    counted = not any(others.values())
     chips = [
-        (page_at(LIST, **others), "All", number, not (typed["status"] or typed["trouble"])),
-        (page_at(LIST, trouble="true", **others), "Needs attention", trouble, typed["trouble"] == "true"),
+        ({}, "All", sum(counts["bookings"].values()), not (typed["status"] or typed["trouble"])),
+        ({"trouble": "true"}, "Needs attention", counts["bookingsInTrouble"], typed["trouble"] == "true"),
+        *(
+            ({"status": status}, LISTED[BookingStatus(status)], count, typed["status"] == status)
+            for status, count in counts["bookings"].items()
+            if count or typed["status"] == status
+        ),
     ]
-    for status, count in counts["bookings"].items():
-        chosen = typed["status"] == status
-        if count or chosen:
-            chips.append((page_at(LIST, status=status, **others), LISTED[BookingStatus(status)], count, chosen))
-    return chips
+    return [
+        (page_at(LIST, **others | own), words, number if counted else None, chosen)
+        for own, words, number, chosen in chips
+    ]
+
+
+async def booking(request: PageRequest) -> Template:
+    found = (await request.ask("readDossier", path=request.path_values)).or_raise()
+    shown = found["booking"]
+    records = (await request.ask("listAudit", query={"targetId": shown["id"], "limit": STEPS})).or_raise()
+    days, refund = found["days"], _can_refund(shown)
+    values = {
+        **found,
+        "steps": [_step(record, request.now_ms) for record in records["items"]],
+        "earlier": records["hasMore"],
+        "chart": delivery_chart(days, request.now_ms, shown["weekEnd"]) if days else None,
+        "can_refund": refund,
+        "failed_refunds": FAILED_REFUNDS,
+        "has_video": shown.get("packageKind") in ("youtube", "bundle"),
+        "slot_page": page_of(shown["slotId"]),
+        "run": run_of(shown, request.now_ms),
+    }
+    return Template("admin_booking.html", values)
+
+
+def _can_refund(shown: Mapping[str, Any]) -> bool:
+    issue = shown.get("paymentIssue")
+    return (shown["status"] == "paid" and issue != "disputed") or (
+        shown["status"] == "refunding" and issue in FAILED_REFUNDS
+    )
+
+
+def _step(record: Mapping[str, Any], now_ms: int) -> tuple[str, str, bool]:
+    """A step of the history: what was done, when, and by whom."""
+    by = record.get("actorEmail") or audit_words.way(record)
+    return audit_words.done(record["action"]), f"{when(record['createdAt'], now_ms, first=True)}, {by}", False
 
 
 async def refund(request: PageRequest) -> SeeOther | FormError:
@@ -114,8 +151,16 @@ async def refund(request: PageRequest) -> SeeOther | FormError:
         return FormError.at(sure="Tick the box to confirm the full refund.")
     reason = text_of(request.form, "reason")
     body = None if reason is None else {"reason": reason}
-    result = await request.ask("refundBooking", path={"id": request.form.get("booking", "")}, body=body)
-    return result.see_other(this_page(request, *FILTERS, *PLACE), "refund_ordered")
+    result = await request.ask("refundBooking", path=request.path_values, body=body)
+    return result.see_other(request.path, "refund_ordered")
+
+
+async def decline(request: PageRequest) -> SeeOther | FormError:
+    note = text_of(request.form, "note")
+    if note is None:
+        return FormError.at(note="Write why you decline the refund. The sponsor reads it.")
+    result = await request.ask("declineRefund", path=request.path_values, body={"note": note})
+    return result.see_other(request.path, "refund_request_declined")
 
 
 async def describe(request: PageRequest) -> SeeOther | FormError:
@@ -124,21 +169,29 @@ async def describe(request: PageRequest) -> SeeOther | FormError:
         "youtubeUrl": address_of(request.form, "youtubeUrl") or None,
         "youtubeNotes": text_of(request.form, "youtubeNotes"),
     }
-    result = await request.ask("describeVideo", path={"id": request.form.get("booking", "")}, body=body)
-    return result.see_other(this_page(request, *FILTERS, *PLACE), "video_saved")
+    result = await request.ask("describeVideo", path=request.path_values, body=body)
+    return result.see_other(request.path, "video_saved")
 
 
 FORMS = {
-    "refund": Form(
-        {"reason": Field("Reason", id="reason-{booking}"), "sure": Field("Confirmation", id="sure-{booking}")}
-    ),
+    "refund": Form({"reason": Field("Reason"), "sure": Field("Confirmation")}),
+    "decline": Form({"note": Field("Note to the sponsor")}),
     "describe": Form(
         {
-            "youtubeStatus": Field("The video is", CHOOSE, id="video-{booking}"),
-            "youtubeUrl": Field("Address", "Write the address of the published video.", id="address-{booking}"),
-            "youtubeNotes": Field("Notes", id="notes-{booking}"),
+            "youtubeStatus": Field("The video is", CHOOSE),
+            "youtubeUrl": Field("Address", "Write the address of the published video."),
+            "youtubeNotes": Field("Notes"),
         }
     ),
 }
 
-PAGES = (Page(LIST, bookings, {"refund": refund, "describe": describe}, Audience.ADMIN, forms=FORMS),)
+PAGES = (
+    Page(LIST, bookings, who=Audience.ADMIN),
+    Page(
+        f"{LIST}/{{id}}",
+        booking,
+        {"refund": refund, "decline": decline, "describe": describe},
+        Audience.ADMIN,
+        forms=FORMS,
+    ),
+)

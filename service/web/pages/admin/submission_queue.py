@@ -10,13 +10,24 @@ from service.web.pages.parts.entry_form import ADDRESSES, FORMS, typed_of
 from service.web.pages.parts.filters import STATE, filtered
 from service.web.pages.parts.forms import Field, Form, text_of
 from service.web.pages.parts.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
-from service.web.pages.parts.paging import PLACE, this_page
+from service.web.pages.parts.paging import PLACE, next_row, page_at, row_with_focus, this_page
 
 PAGE_SIZE = 5
 """Submissions on one page. Each can have several long texts."""
 
 TITLES: Mapping[str, str] = {"pending": "Waiting", "accepted": "Accepted", "declined": "Declined"}
-FILTERS = Form({}, unseen={"status": STATE})
+FILTERS = Form({"query": Field("Entry, email or id")}, unseen={"status": STATE})
+HERE = ("status", "query", *PLACE)
+"""The parameters that a decision keeps."""
+
+REASONS = (
+    "The catalog has this entry already.",
+    "The source does not say this.",
+    "The source cannot be opened.",
+    "Describe what it does, rather than praise it.",
+    "It does not fit into this catalog.",
+)
+"""Notes of a decline that are ready to be chosen."""
 
 OUTDATED: Mapping[str, str] = {
     "taken": "The catalog has an entry at this address now.",
@@ -41,23 +52,37 @@ class Line:
 
 
 async def queue(request: PageRequest) -> Template:
-    state = request.query.get("status") or "pending"
+    state, text = request.query.get("status") or "pending", request.query.get("query") or None
     order = "oldest" if state == "pending" else "newest"
-    query = {"status": state, "order": order, "limit": PAGE_SIZE, "cursor": request.query.get("cursor")}
+    query = {
+        "status": state,
+        "query": text,
+        "order": order,
+        "limit": PAGE_SIZE,
+        "cursor": request.query.get("cursor"),
+    }
     listed = filtered(await request.ask("listAllSubmissions", query=query), FILTERS, request.query)
     waiting = (await request.ask("countLists")).or_raise()["submissions"]
     values = {
         "entries": [{"item": item, "lines": lines_of(item)} for item in listed.page["items"]],
         "state": state,
+        "text": text,
         "title": TITLES.get(state, "All"),
         "states": [
-            (f"/admin/submissions?status={each}", words, waiting if each == "pending" else None, each == state)
+            (
+                page_at("/admin/submissions", status=each, query=text),
+                words,
+                waiting if each == "pending" and not text else None,
+                each == state,
+            )
             for each, words in TITLES.items()
         ],
         "waiting_here": waiting,
         "outdated": OUTDATED,
-        "action": this_page(request, "status", *PLACE),
-        "paging": listed.paging(request, "status", total=waiting if state == "pending" else None),
+        "reasons": REASONS,
+        "at": row_with_focus(request, len(listed.page["items"])),
+        "action": this_page(request, *HERE),
+        "paging": listed.paging(request, "status", "query", total=waiting if state == "pending" and not text else None),
     }
     return listed.with_errors(Template("admin_submissions.html", values))
 
@@ -97,7 +122,7 @@ def _deciding(decision: str) -> Act:
         result = await request.ask("reviewSubmission", path={"id": request.form.get("submission", "")}, body=body)
         if result.refused is not None:
             return FormError(result.refused)
-        return SeeOther(this_page(request, "status"), f"submission_{result.json['submission']['status']}")
+        return SeeOther(next_row(request, *HERE), f"submission_{result.json['submission']['status']}")
 
     return act
 

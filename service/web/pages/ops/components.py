@@ -88,7 +88,7 @@ def _calendar(now_ms: int) -> Mapping[str, Any]:
     starts = [first_ms + each * WEEK_MS for each in range(WEEKS)]
     days = [date(each, each, SHORT) for each in starts]
     slot = {
-        "name": "Left column, top",
+        "name": "Left column, week",
         "description": "",
         "weekPriceCents": 9_900,
         "durationWeeks": 1,

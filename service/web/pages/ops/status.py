@@ -49,13 +49,24 @@ class Part(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """A figure at a glance. `tone` is `good`, `warm` or `bad`, which `state` says in a word."""
+    """A figure at a glance. `tone` is `good`, `warm` or `bad`, which `state` says in a word. `limit` says when it is not
+    good, and `hour` is the load of the last hour of that name."""
 
     name: str
     tone: str
     state: str
     value: str
     under: str
+    limit: str
+    hour: str
+
+    def in_words(self, counts: Sequence[int | None]) -> str:
+        """The load of the last hour in words."""
+        known = [count for count in counts if count is not None]
+        most = f"at most {number(max(known, default=0))}"
+        if self.hour in ("busy", "mails"):
+            return f"{self.name} in the last hour: {most}."
+        return f"{self.name} in the last hour: {number(sum(known))}, {most} in two minutes."
 
 
 class Trouble(NamedTuple):
@@ -67,6 +78,7 @@ class Trouble(NamedTuple):
 
 async def ops(request: PageRequest) -> Template:
     status = (await request.ask("getOperationsStatus")).or_raise()
+    hour = (await request.ask("readLoad")).or_raise()
     parts = parts_of(status["actors"])
     troubles = list(troubles_of(status, parts))
     values = {
@@ -74,7 +86,9 @@ async def ops(request: PageRequest) -> Template:
         "now_ms": status["node"]["now"],
         "uptime": duration(status["node"]["uptimeSeconds"]),
         "uptimes": [duration((status["node"]["now"] - node["startedAt"]) // SECOND_MS) for node in status["liveNodes"]],
+        "reports": [f"{node['beatAgeSeconds']} s ago" for node in status["liveNodes"]],
         "parts": parts,
+        "hour": hour,
         "tiles": tiles_of(status),
         "troubles": troubles,
         "reasons": status["refusals"]["lastHour"][:MAX_REASONS],
@@ -143,12 +157,14 @@ def tiles_of(status: Mapping[str, Any]) -> list[Tile]:
     full = database["waiting"] > 0
     late = mail["oldestSeconds"] >= MAIL_LATE_SECONDS
     return [
-        Tile("Requests", "good", "Good", number(answers["count"]), _speed(answers)),
+        Tile("Requests", "good", "Good", number(answers["count"]), _speed(answers), "", "requests"),
         Tile(
             "Failures",
             *(("warm", "Look") if answers["failures"] else ("good", "Good")),
             f"{number(answers['failures'])} of {number(answers['count'])}",
             "Requests that this process answered with 5xx since it started",
+            "Look: from the first one",
+            "failures",
         ),
         Tile(
             "Database",
@@ -157,20 +173,34 @@ def tiles_of(status: Mapping[str, Any]) -> list[Tile]:
             f"Connections. {counted(database['waiting'], 'change waits', 'changes wait')} for one"
             if full
             else f"Connections. {counted(database['transactions'], 'transaction')} since the start",
+            "Busy: while a change waits for a connection",
+            "busy",
         ),
         Tile(
             "Mail",
             *(("warm", "Late") if late else ("good", "Good")),
             f"{number(mail['waiting'])} waiting",
             f"The oldest for {duration(int(mail['oldestSeconds']))}" if mail["waiting"] else "Every mail is sent",
+            f"Late: once a mail has waited for {duration(MAIL_LATE_SECONDS)}",
+            "mails",
         ),
         Tile(
             "Views and clicks",
             *(("warm", "Look") if events["unavailable"] else ("good", "Good")),
             f"{number(events['recorded'])} counted",
             f"{number(events['duplicate'])} were counted before, {number(events['unavailable'])} could not be recorded",
+            "Look: once an event could not be recorded",
+            "recorded",
         ),
-        Tile("Refused", "good", "Good", number(refused), "Requests that were refused in the last hour"),
+        Tile(
+            "Refused",
+            "good",
+            "Good",
+            number(refused),
+            "Requests that were refused in the last hour",
+            "",
+            "refusals",
+        ),
     ]
 
 

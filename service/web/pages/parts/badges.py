@@ -227,8 +227,24 @@ def delivery(thing: Thing, now_ms: int) -> State:
     return DELIVERIES[DeliveryStatus(thing["status"])]
 
 
+def listed(thing: Thing, now_ms: int) -> State:
+    """The state of a booking in the word that filters and files have for it. Its tone is that of what is most pressing."""
+    return State(LISTED[BookingStatus(thing["status"])], booking(thing, now_ms).tone)
+
+
+def detail(thing: Thing, now_ms: int) -> State:
+    """What `booking` says beside that word: `Until 10:03`, `Begins 2 Nov`, `Running`. Empty if that is all."""
+    words_of = booking(thing, now_ms).words
+    if words_of == LISTED[BookingStatus(thing["status"])]:
+        return State("")
+    short = words_of.removeprefix("Held ").removeprefix("Paid, ")
+    return State(short[:1].upper() + short[1:])
+
+
 KINDS: Mapping[str, Callable[[Thing, int], State]] = {
     "booking": booking,
+    "listed": listed,
+    "detail": detail,
     "issue": issue,
     "campaign": campaign,
     "submission": submission,

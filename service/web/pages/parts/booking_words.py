@@ -121,6 +121,27 @@ def _ended(booking: Json) -> Notice:
             return Notice(f"{words.money(back, currency)}{of_all} was refunded.")
 
 
+def share_words(voice: Json) -> str:
+    """The share of voice of an ad (`readShare`): `one of 5 ads on the left, on about 60 % of page views`. The words give both
+    ends if its weeks differ."""
+    ads = sorted({each["ads"] for each in voice["weeks"]})
+    shares = sorted({each["share"] for each in voice["weeks"]})
+    number = str(ads[0]) if len(ads) == 1 else f"{ads[0]} to {ads[-1]}"
+    which = "the only ad" if ads == [1] else f"one of {number} ads"
+    part = (
+        words.percent(shares[-1]) if len(shares) == 1 else f"{words.percent(shares[0])} to {words.percent(shares[-1])}"
+    )
+    about = "about " if shares[0] < 1 else ""
+    return f"{which} on the {voice['side']}, on {about}{part} of page views"
+
+
+def floor_words(voice: Json) -> str:
+    """What becomes of the share once every slot of the side is booked. Empty if it stays."""
+    if voice["floor"] >= min(each["share"] for each in voice["weeks"]):
+        return ""
+    return f"If all {voice['slots']} slots there are booked, on about {words.percent(voice['floor'])}."
+
+
 def weeks_of(booking: Json) -> int:
     return int((booking["weekEnd"] - booking["weekStart"]) // WEEK_MS)
 

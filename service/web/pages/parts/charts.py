@@ -331,8 +331,8 @@ class Gauge(NamedTuple):
     words: str
 
 
-def spark_of(counts: Sequence[int | None], label: str) -> Spark:
-    """The days of a run in order; None is a day to come. A measured 0 is an empty place."""
+def spark_of(counts: Sequence[int | None], label: str, words: str = "") -> Spark:
+    """The days of a run in order; None is a day to come. A measured 0 is an empty place. `words` replace those of days."""
     measured = [count for count in counts if count is not None]
     most, room = max(measured, default=0) or 1, SPARK_WIDTH / max(len(counts), 1)
     bars = []
@@ -344,7 +344,7 @@ def spark_of(counts: Sequence[int | None], label: str) -> Spark:
         bars.append(Bar(round(x, 2), round(SPARK_HEIGHT - height, 2), round(width, 2), round(height, 2), count is None))
     days = counted(len(measured), "day")
     numbers = f"{sum(measured):,} in {days}, at most {max(measured):,} a day" if measured else "no numbers yet"
-    return Spark(tuple(bars), f"{label} by day: {numbers}")
+    return Spark(tuple(bars), words or f"{label} by day: {numbers}")
 
 
 def gauge_of(used: int, limit: int) -> Gauge:
@@ -354,3 +354,17 @@ def gauge_of(used: int, limit: int) -> Gauge:
         return Gauge(100.0, "bad", words)
     part = used * 100 / limit
     return Gauge(round(min(max(part, 1.0), 99.0), 1) if used else 0.0, "warm" if part >= WARM else "", words)
+
+
+def delivery_chart(rows: Sequence[tuple[int, int, int]], now_ms: int, until_ms: int | None = None) -> Chart:
+    """Times shown and click rate by day, with the clicks in words. `rows` are at least one day's start, times shown and
+    clicks, in order."""
+    days, shown, clicks = zip(*rows, strict=True)
+    return by_day(
+        days,
+        Counts("Times shown", shown, "time shown", "Not shown"),
+        now_ms=now_ms,
+        until_ms=until_ms,
+        also=[Counts("Clicks", clicks, "click", "No clicks")],
+        rate=Rate("Click rate", [one / other if other else None for one, other in zip(clicks, shown, strict=True)]),
+    )

@@ -91,7 +91,14 @@ class LinkSource:
 
 _MAIL = LinkSource("Open it from the newest mail that has it.", "/dashboard", "Open your dashboard")
 _BOOKING = LinkSource("Open it again from the page of the booking.", "/sponsor/bookings", "Open your bookings")
-LINKS: Mapping[str, LinkSource] = {"end": _MAIL, "unsubscribe": _MAIL, "checkout": _BOOKING, "receipt": _BOOKING}
+_REPORT = LinkSource("Ask whoever sent it to you for another one.", "/", "See what this site is about")
+LINKS: Mapping[str, LinkSource] = {
+    "end": _MAIL,
+    "unsubscribe": _MAIL,
+    "checkout": _BOOKING,
+    "receipt": _BOOKING,
+    "shared": _REPORT,
+}
 """By the first part of an address."""
 
 REFUSED_FORM = StatusPage("We did not take that form", "Nothing was changed.")

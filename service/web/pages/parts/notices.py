@@ -33,6 +33,7 @@ NOTICES: Mapping[str, str] = {
     "submission_sent": "Your submission is sent and waits for review. You get an email with the answer.",
     "submission_accepted": "The submission is accepted. Its entry is in the catalog within a second.",
     "submission_declined": "The submission is declined. The account gets your note by email.",
+    "material_sent": "The material for the video is saved.",
     "refund_requested": "Your request is sent. An administrator decides, and you get an email with the answer.",
     "reserved": "The week is held for you. Pay before the hold ends.",
     "booking_cancelled": "Your booking is cancelled. You paid nothing, and others can book the week.",
@@ -40,6 +41,7 @@ NOTICES: Mapping[str, str] = {
     "webhook_enabled": "The webhook is on again. What waited is sent in order.",
     "webhook_resent": "The event is on its way again. Reload this page to see the answer.",
     "webhook_deleted": "The webhook is deleted.",
+    "shared_report_ended": "The link is ended. It shows nothing any more.",
     "key_changed": "The key is changed. That takes effect within a second.",
     "key_rotated_already": "This form has already rotated its key. The new key is shown only once. Rotate it again if "
     "you did not save it.",

@@ -16,6 +16,9 @@ PLACE = (CURSOR, SEEN, TRAIL)
 """The parameters of a page's address that say where in its list it stands: its cursor, the rows before it, and the pages
 before it. A form leads back to its page with them."""
 
+AT = "at"
+"""The parameter and the field with the place of a row on its page, from 1."""
+
 LONGEST_TRAIL = 8
 LONGEST_CURSOR = 160
 """Characters. A longer cursor is not parameters, so that an address stays short enough for proxies."""
@@ -38,6 +41,13 @@ class Addressed(Protocol):
 
     @property
     def query(self) -> Mapping[str, str]: ...
+
+
+class Submitted(Addressed, Protocol):
+    """The same with the fields of a form."""
+
+    @property
+    def form(self) -> Mapping[str, str]: ...
 
 
 class Step(NamedTuple):
@@ -85,6 +95,17 @@ def page_at(path: str, **query: str | None) -> str:
 def this_page(request: Addressed, *names: str) -> str:
     """The address of this page with these of its parameters, for a form to lead back to."""
     return page_at(request.path, **_parameters(request, names))
+
+
+def row_with_focus(request: Addressed, rows: int) -> int:
+    """The row that has the focus, counted from 1, on a page with so many; 0 for none."""
+    return min(_number(request.query.get(AT, "")) or 0, rows)
+
+
+def next_row(request: Submitted, *names: str) -> str:
+    """The address of this page after a decision on the row that its form names: the next row has moved up to its place."""
+    place = _number(request.form.get(AT, ""))
+    return page_at(request.path, **_parameters(request, names), at=str(place) if place else None)
 
 
 def placed(

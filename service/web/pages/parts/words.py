@@ -17,10 +17,13 @@ from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, day_of
 
 SUMMARY_CHARACTERS = 200
 ID_CHARACTERS = 8
+HOST_CHARACTERS, PATH_CHARACTERS = 40, 16
 PERCENT = 100
 
 _PARTS = re.compile(r"(?<=[\w}])(?=/[\w{]|\?\w|&amp;\w+=)")
 """The places at which an address may break, in escaped text: before its parts and parameters."""
+_HOST = re.compile(r"([^/?#]*)(.*)", re.DOTALL)
+"""A bare address: its host, and the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,24 @@ class ShortId:
     def __html__(self) -> str:
         whole = escape(self.whole)
         return f'<span class="mono cut" title="{whole}">{whole}</span>'
+
+
+@dataclass(frozen=True, slots=True)
+class ShortAddress:
+    """A web address in a few words: its host, of which the end counts, and the beginning of the rest. HTML has the whole
+    address as its title if something is left out."""
+
+    whole: str
+
+    def __str__(self) -> str:
+        host, rest = _HOST.fullmatch(bare(self.whole)).groups()  # type: ignore[union-attr]  # it matches every text
+        host = host if len(host) <= HOST_CHARACTERS else f"…{host[1 - HOST_CHARACTERS :]}"
+        return host + (rest if len(rest) <= PATH_CHARACTERS else f"{rest[: PATH_CHARACTERS - 1]}…")
+
+    def __html__(self) -> str:
+        shown = str(self)
+        title = "" if shown == bare(self.whole) else f' title="{escape(self.whole)}"'
+        return f"<bdi{title}>{escape(shown)}</bdi>"
 
 
 # Moments and days.
@@ -182,6 +203,11 @@ def number(count: int) -> str:
     return f"{count:,}"
 
 
+def up_to_99(count: int) -> str:
+    """`7`, or `99+`: a number in a bar, which has little room."""
+    return str(count) if count < 100 else "99+"
+
+
 def counted(count: int, one: str, several: str = "") -> str:
     """`1 day`, `15,507 clicks`; `several` is needed where it is not `one` and an s."""
     return f"{count:,} {one if count == 1 else several or f'{one}s'}"
@@ -190,6 +216,32 @@ def counted(count: int, one: str, several: str = "") -> str:
 def rate(ratio: float | None, without: str = "No rate yet") -> str:
     """A ratio as a percentage: `2.07 %`. `without` says when there will be one, such as `Known once it was shown`."""
     return without if ratio is None else f"{ratio * PERCENT:.2f} %"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with three digits, so that it is right to half a percent: `60 %`, `42.9 %`, `7.5 %`."""
+    return f"{share * PERCENT:.3g} %"
+
+
+def change(count: int, before: int) -> str:
+    """The change of a count since the days before, in percent of theirs: `12 % more than 1,234 before`."""
+    if not before:
+        return "No figures before"
+    if count == before:
+        return f"As before: {before:,}"
+    percent = abs(PERCENT * (count - before) / before)
+    shown = f"{percent:,.0f}" if percent >= 1 else "less than 1"
+    return f"{shown} % {'more' if count > before else 'fewer'} than {before:,} before"
+
+
+def rate_change(ratio: float | None, before: float | None) -> str:
+    """The same of a click rate: `8 % higher than 0.50 % before`."""
+    if not before:
+        return "No rate before"
+    percent = PERCENT * ((ratio or 0) - before) / before
+    if abs(percent) < 1:
+        return f"As before: {rate(before)}"
+    return f"{abs(percent):,.0f} % {'higher' if percent > 0 else 'lower'} than {rate(before)} before"
 
 
 def per_click(cents: int, clicks: int, without: str = "Known after the first click", currency: str = "usd") -> str:
@@ -212,6 +264,11 @@ def breakable(text: str) -> markupsafe.Markup:
     """A text as HTML. A text with an address or a path may break before its parts, rather than within a word of it."""
     escaped = markupsafe.escape(text)
     return markupsafe.Markup(_PARTS.sub("<wbr>", escaped)) if "://" in text or text.startswith("/") else escaped
+
+
+def short_url(address: str) -> ShortAddress:
+    """A web address as host and short path: `tools.example.com/start/with-a-…`."""
+    return ShortAddress(address)
 
 
 def short_id(whole: str) -> ShortId:

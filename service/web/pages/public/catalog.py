@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from actors.catalog.messages import Kind
-from actors.clock import MINUTE_MS
 from actors.values import Code
 from service.api.errors import status_of
 from service.api.messages import NO_STORE
@@ -33,8 +33,32 @@ FITTING = 4
 
 Placements = Sequence[Mapping[str, Any]]
 
-MAX_BESIDE = 3
-"""Placements beside a page of the catalog, so that they do not outgrow it. The front page always shows all."""
+
+@dataclass(frozen=True, slots=True)
+class PageAds:
+    """The placements of a page view. They stand in the rail of their side, and in windows too narrow for rails within the
+    lists of the page."""
+
+    left: Placements = ()
+    right: Placements = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.left or self.right)
+
+    @property
+    def sides(self) -> Sequence[tuple[str, Placements]]:
+        """The rails that have any."""
+        return [(side, ads) for side, ads in (("left", self.left), ("right", self.right)) if ads]
+
+    def among(self, *lists: Sequence[Entry]) -> Sequence[Placements]:
+        """The placements within each list of a page, of which it has one or two. Those of the right go to the second one, or,
+        if there is only one that is not empty, take turns with those of the left there."""
+        if len([each for each in lists if each]) == len(lists) == 2:
+            return self.left, self.right
+        pairs = zip_longest(self.left, self.right)
+        mixed = [each for pair in pairs for each in pair if each is not None]
+        first = next((place for place, each in enumerate(lists) if each), 0)
+        return [mixed if place == first else () for place in range(len(lists))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +92,7 @@ class CatalogPage:
         category = next((each.name for each in topics[0] if each.chosen), category)
         values: dict[str, object] = {"shelf": self, "q": q, "category": category, "topics": topics}
         values |= {"total": (await request.ask("countCatalog")).or_raise()[self.kind]}
-        values |= {"placements": await some_sponsored(request), "every": request.query.get("categories") == "all"}
+        values |= {"ads": await sponsored(request), "every": request.query.get("categories") == "all"}
         # Search engines list the first page, and find the entries themselves in the sitemap.
         values["indexed"] = not q and not cursor and not category and not values["every"]
         if result.refused is None:
@@ -177,7 +201,7 @@ async def usecase(request: PageRequest) -> Template:
         **await _others(request, USECASES, entry["slug"], guide.get("category")),
         "missing": [each["slug"] for each in named if not each.get("name")],
         "alternate": f"/api/v1/usecases/{entry['slug']}",
-        "placements": await some_sponsored(request),
+        "ads": await sponsored(request),
     }
     return Template(
         "usecase.html",
@@ -230,7 +254,7 @@ async def bot(request: PageRequest) -> Template:
         "usecases": await _fitting(request, USECASES, entry.get("category")),
         **await _others(request, BOTS, entry["slug"], entry.get("category")),
         "alternate": f"/api/v1/bots/{entry['slug']}",
-        "placements": await some_sponsored(request),
+        "ads": await sponsored(request),
     }
     return Template(
         "bot.html", values | {"structured": structured_data.bot(request.base_url, request.config.site.title, entry)}
@@ -245,20 +269,7 @@ PAGES = (
 )
 
 
-async def sponsored(request: PageRequest) -> Placements:
-    """The placements that are live now, left side first. None if they cannot be read: the page itself does without them."""
-    result = await request.ask("listPlacements")
-    return () if result.refused is not None else result.json["placements"]
-
-
-async def some_sponsored(request: PageRequest) -> Placements:
-    """Those of them that stand beside a page of the catalog now."""
-    return in_turn(await sponsored(request), request.now_ms)
-
-
-def in_turn(placements: Placements, now_ms: int) -> Placements:
-    """At most `MAX_BESIDE` placements, in their order. In as many minutes as there are of them, each has the same share."""
-    if len(placements) <= MAX_BESIDE:
-        return placements
-    first = now_ms // MINUTE_MS % len(placements)
-    return [*placements[first:], *placements[:first]][:MAX_BESIDE]
+async def sponsored(request: PageRequest) -> PageAds:
+    """The placements of this page view. None if they cannot be read: the page itself does without them."""
+    result = await request.ask("listPageAds")
+    return PageAds() if result.refused is not None else PageAds(**result.json)

@@ -16,7 +16,7 @@ from service.web.pages.parts.words import span
 CHOICES = ("side", "slot", "limit", "label", "look")
 """The fields of the first form."""
 
-SITE = Form({"site": Field("Host of your website", right="Write a host such as blog.example.com.")})
+SITE = Form({"site": Field("Domain of your website", right="Write a domain such as blog.example.com.")})
 
 LOOKS: Mapping[str, str] = {
     "": "As the page",
@@ -59,11 +59,11 @@ class Light:
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The choice of a website's owner: a side (empty: both), a slot (empty: all), at most so many placements (empty: all),
-    a label (empty: the usual), and a look."""
+    a label (empty: the usual), and a look. One ad is what most pages have room for."""
 
     side: str = "left"
     slot: str = ""
-    limit: str = ""
+    limit: str = "1"
     label: str = ""
     look: str = ""
 
@@ -99,7 +99,6 @@ async def embed(request: PageRequest) -> Template:
         "counting_sites": request.config.events.count_sites,
         "light": None,
         "again": this_page(request, *CHOICES, "site"),
-        "kept": {name: request.query[name] for name in CHOICES if name in request.query},
     }
     site = request.query.get("site", "").strip()
     if not site or not request.config.events.count_sites:
@@ -130,11 +129,11 @@ def _age(length_ms: int) -> str:
 def _choice(query: Mapping[str, str], slots: list[str]) -> Choice:
     """The choice of the form. Values that the form does not offer are left at their default."""
     side, slot, look = query.get("side", "left"), query.get("slot", ""), query.get("look", "")
-    limit = query.get("limit", "")
+    limit = query.get("limit", "1")
     return Choice(
         side=side if side in ("left", "right", "") else "left",
         slot=slot if slot in slots else "",
-        limit=limit if limit in ("1", "2", "3") else "",
+        limit=limit if limit in ("", "1", "2", "3") else "1",
         label=" ".join(query.get("label", "").split())[:40],
         look=look if look in LOOKS else "",
     )

@@ -9,10 +9,6 @@ from service.web.pages.parts.structured_data import website
 from service.web.pages.public.catalog import sponsored
 
 NEWEST = 6
-MORE = 9
-"""Use cases beside more than `FEW` placements, so that both columns end together."""
-
-FEW = 4
 TOPICS = 8
 ANSWERED = ("slug", "title", "who", "handle", "roi")
 """The first fields of an entry, in their order."""
@@ -23,9 +19,7 @@ MAX_VALUE_CHARACTERS = 26
 
 async def home(request: PageRequest) -> Template:
     counts = (await request.ask("countCatalog")).or_raise()
-    placements = await sponsored(request)
-    limit = MORE if len(placements) > FEW else NEWEST
-    usecases = (await request.ask("listUseCases", query={"limit": limit})).or_raise()["data"]
+    usecases = (await request.ask("listUseCases", query={"limit": NEWEST})).or_raise()["data"]
     bots = (await request.ask("listBots", query={"limit": NEWEST})).or_raise()["data"]
     categories = (await request.ask("listCategories")).or_raise()["data"]
     topics = sorted(categories, key=lambda each: -each["useCases"])[:TOPICS]
@@ -39,7 +33,7 @@ async def home(request: PageRequest) -> Template:
             "answer": answer_of(usecases),
             "monthly": request.config.tiers.claimed.monthly,
             "lowest": await _lowest(request),
-            "placements": placements,
+            "ads": await sponsored(request),
             "structured": website(request.base_url, request.config.site.title),
         },
     )

@@ -1,11 +1,11 @@
 """One booking of a sponsor, from its hold to its last day: what to do now, its numbers, what is shown, and what was paid."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from actors.times import WEEK_MS
 from service.web.pages.parts.booking_words import HELD, daily, notice_of, run_of, used_cents, weeks_of
-from service.web.pages.parts.chart_words import Counts, Rate
-from service.web.pages.parts.charts import Chart, by_day
+from service.web.pages.parts.charts import delivery_chart
 from service.web.pages.parts.forms import ACCEPTING, Field, Form
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 from service.web.pages.parts.words import money
@@ -43,11 +43,20 @@ async def booking(request: PageRequest) -> Template:
         "can_ask": refundable and not shown.get("refundRequestedAt"),
         "history": history(shown, campaign, paid_ms, now_ms, steps, paid),
         "following": await _following(request, shown) if refundable else None,
+        "voice": await voice_of(request, shown),
         "documents": await _documents(request, shown) if receipt and not shown.get("demo") else [],
         "most_sites": len(delivery.get("sites") or []) if request.query.get("sites") == "all" else MAX_SITES,
         "now_ms": now_ms,
     }
     return Template("sponsor_booking.html", values | await figures_of(request, shown, receipt, delivery))
+
+
+async def voice_of(request: PageRequest, shown: Json) -> Json | None:
+    """The share of voice of a booking in each of its weeks; None if it cannot be read."""
+    weeks = (shown["weekEnd"] - shown["weekStart"]) // WEEK_MS
+    query = {"weekStart": shown["weekStart"], "weeks": weeks}
+    read = await request.ask("readShare", path={"id": shown["slotId"]}, query=query)
+    return None if read.refused is not None else read.json
 
 
 async def figures_of(request: PageRequest, shown: Json, receipt: Json | None, delivery: Json) -> dict[str, Any]:
@@ -68,20 +77,6 @@ async def figures_of(request: PageRequest, shown: Json, receipt: Json | None, de
         "slot_rate": await _slot_rate(request, shown) if delivery["impressions"] else None,
         "chart": delivery_chart(rows, request.now_ms, shown["weekEnd"]) if receipt and rows else None,
     }
-
-
-def delivery_chart(rows: Sequence[tuple[int, int, int]], now_ms: int, until_ms: int | None = None) -> Chart:
-    """Times shown and click rate by day, with the clicks in words. `rows` are at least one day's start, times shown and
-    clicks, in order."""
-    days, shown, clicks = zip(*rows, strict=True)
-    return by_day(
-        days,
-        Counts("Times shown", shown, "time shown", "Not shown"),
-        now_ms=now_ms,
-        until_ms=until_ms,
-        also=[Counts("Clicks", clicks, "click", "No clicks")],
-        rate=Rate("Click rate", [one / other if other else None for one, other in zip(clicks, shown, strict=True)]),
-    )
 
 
 async def _slot_rate(request: PageRequest, shown: Json) -> float | None:
@@ -128,7 +123,9 @@ async def checkout_of(request: PageRequest, booking_id: str) -> SeeOther | FormE
     if url.startswith(f"{ours}/"):
         return SeeOther(url.removeprefix(ours))
     assert url.startswith("https://"), "the address of a payment processor uses https"
+    bought = (await request.ask("getBooking", path={"id": booking_id})).or_raise()["booking"]
     values = {"url": url, "held_until": result.json["expiresAt"], "booking_id": booking_id, "now_ms": request.now_ms}
+    values["voice"] = await voice_of(request, bought)
     return Template("sponsor_checkout.html", values)
 
 
@@ -138,6 +135,13 @@ async def request_refund(request: PageRequest) -> SeeOther | FormError:
     return result.see_other(request.path, "refund_requested")
 
 
+async def send_material(request: PageRequest) -> SeeOther | FormError:
+    body = {"material": request.form.get("material", "").strip() or None}
+    result = await request.ask("sendMaterial", path=request.path_values, body=body)
+    return result.see_other(request.path, "material_sent")
+
+
+MATERIAL_FORM = Form({"material": Field("Material for the video")})
 REFUND_FORM = Form({"reason": Field("Why?", "Write a few words, so that we can decide.")})
 
 PAGES = (
@@ -148,8 +152,9 @@ PAGES = (
             "checkout": check_out,
             "cancel": calling("cancelBooking", "booking_cancelled"),
             "request_refund": request_refund,
+            "send_material": send_material,
         },
         Audience.ACCOUNT,
-        forms={"checkout": ACCEPTING, "request_refund": REFUND_FORM},
+        forms={"checkout": ACCEPTING, "request_refund": REFUND_FORM, "send_material": MATERIAL_FORM},
     ),
 )

@@ -1,17 +1,23 @@
 """A sponsor's bookings: the list, and the form for a week."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from actors.bookings.prices import days_left
+from actors.bookings.records import WITH_VIDEO
 from actors.clock import MINUTE_MS, SECOND_MS, Entropy
-from actors.times import week_of
+from actors.times import WEEK_MS, week_of
 from actors.values import Code, Refused
+from service.schemas.slots import SlotCreate
 from service.web.pages.parts.booking_words import HELD
 from service.web.pages.parts.forms import TERMS, Field, Form, above, address_of, line_of
+from service.web.pages.parts.miniature import miniature
 from service.web.pages.parts.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.parts.paging import paged
-from service.web.pages.sponsor.booking import checkout_of
+from service.web.pages.parts.words import counted, price
+from service.web.pages.sponsor.booking import checkout_of, voice_of
 from service.web.pages.sponsor.campaigns import BODY, HEADLINE
 from service.web.pages.sponsor.overview import BRAND
 
@@ -39,6 +45,16 @@ NEW_SPONSOR = ("name", "website", "headline", "body")
 UUID_BYTES = 16
 
 Json = Mapping[str, Any]
+
+SOLD: Mapping[str, Callable[[Json], str]] = {
+    "name": lambda slot: f"it is now called {slot['name']}",
+    "side": lambda slot: f"it is now on the {slot['side']} of the page",
+    "weekPriceCents": lambda slot: f"a week now costs {price(slot['weekPriceCents'])}",
+    "durationWeeks": lambda slot: f"it is now sold by {counted(slot['durationWeeks'], 'week')}",
+    "packageKind": lambda slot: f"it now has {'a' if slot.get('packageKind') in WITH_VIDEO else 'no'} video",
+    "description": lambda slot: f"its description is now: {slot.get('description') or 'none'}",
+}
+"""What a form says of its slot, and the words for what it is now."""
 
 
 async def bookings(request: PageRequest) -> Template:
@@ -77,15 +93,22 @@ async def book(request: PageRequest) -> Template | SeeOther:
         # The form says what is wrong with its week, and offers others.
         calendar = await request.ask("getCalendar", query={"weeks": WEEKS})
     weeks = calendar.or_raise()["weeks"]
-    slots = {week["weekStart"]: _slot_in(week, slot_id) for week in weeks}
+    slots = {week["weekStart"]: _slot_in(week, slot_id) or _slot_seen(request) for week in weeks}
     wanted = weeks[0]["weekStart"]
     me = (await request.ask("getSponsor")).or_raise()
     campaigns = (await request.ask("listCampaigns", query={"limit": CAMPAIGNS})).or_raise()
     bookable = [each for status in BOOKABLE for each in campaigns["items"] if each["status"] == status]
-    full_price = slots[wanted]["durationWeeks"] * slots[wanted]["weekPriceCents"]
+    duration = slots[wanted]["durationWeeks"]
+    full_price = duration * slots[wanted]["weekPriceCents"]
     prices = {week_start: slot.get("priceCents") for week_start, slot in slots.items() if slot["available"]}
+    offered = {"slotId": slot_id, "weekStart": wanted, "weekEnd": weeks[-1]["weekStart"] + duration * WEEK_MS}
+    voice = await voice_of(request, offered)
     values = {
+        "voice": voice and {**voice, "weeks": voice["weeks"][:duration]},
+        "shares": voice and _shares(voice, duration),
+        "picture": miniature(_ads(voice), (slots[wanted]["side"],), request.config.site.ads_per_side),
         "slot": slots[wanted],
+        "seen": _seen(slots[wanted]),
         "wanted": wanted,
         "weeks": list(prices),
         "prices": prices,
@@ -103,8 +126,25 @@ async def book(request: PageRequest) -> Template | SeeOther:
     return Template("sponsor_book.html", values)
 
 
+def _ads(voice: Json | None) -> Mapping[str, int]:
+    """The ads on the side of the slot in the chosen week."""
+    return {voice["side"]: voice["weeks"][0]["ads"]} if voice else {}
+
+
+def _shares(voice: Json, duration: int) -> Mapping[int, float]:
+    """By first week of a booking: its least share of page views in a week."""
+    weeks = voice["weeks"]
+    return {
+        each["weekStart"]: min(other["share"] for other in weeks[place : place + duration])
+        for place, each in enumerate(weeks[: len(weeks) + 1 - duration])
+    }
+
+
 async def reserve(request: PageRequest) -> SeeOther | FormError:
     form = request.form
+    changed = await _changed(request)
+    if changed:
+        return FormError.at(weekStart=changed)
     starts = form["do"].startswith("start")
     operation, fields = ("startBooking", NEW_SPONSOR) if starts else ("createBooking", ("campaignId",))
     body: dict[str, Any] = {name: line_of(form, name) for name in (*fields, "slotId", "idempotencyKey")}
@@ -127,11 +167,48 @@ async def reserve_and_pay(request: PageRequest) -> SeeOther | FormError | Templa
     return reserved if isinstance(checkout, FormError) else checkout
 
 
-def _slot_in(week: Mapping[str, Any], slot_id: str) -> Mapping[str, Any]:
-    for slot in week["slots"]:
-        if slot["id"] == slot_id:
-            return dict(slot)
-    raise PageRefused(Refused(Code.NOT_FOUND, GONE))
+def _slot_in(week: Json, slot_id: str) -> Json | None:
+    return next((slot for slot in week["slots"] if slot["id"] == slot_id), None)
+
+
+# A slot that changes while its form is open.
+
+
+def _seen(slot: Json) -> dict[str, str]:
+    """The hidden fields with what the form says of its slot."""
+    return {f"seen-{name}": str(slot.get(name) or "") for name in SOLD}
+
+
+def _slot_seen(request: PageRequest) -> Json:
+    """The slot of a refused form as the form showed it, so that nothing typed is lost if it is not sold any more. Raises
+    `PageRefused` where there is no such form."""
+    seen = {name: request.form.get(f"seen-{name}") or None for name in SOLD}
+    numbers = {name: _number(seen[name] or "") for name in ("weekPriceCents", "durationWeeks")}
+    try:
+        slot = SlotCreate.model_validate({**seen, **numbers})
+    except ValidationError:
+        slot = None
+    if slot is None or request.problem is None:
+        raise PageRefused(Refused(Code.NOT_FOUND, GONE))
+    return {**slot.model_dump(exclude_none=True), "id": _asked(request, "slotId"), "available": False}
+
+
+async def _changed(request: PageRequest) -> str:
+    """What has changed of the slot since the form was opened, as a sentence at its week. Empty if nothing has."""
+    form = request.form
+    calendar = await request.ask("getCalendar", query={"weeks": 1})
+    if calendar.refused is not None:
+        return ""
+    slot = _slot_in(calendar.json["weeks"][0], form.get("slotId", ""))
+    if slot is None:
+        return f"{GONE} Nothing was booked now. Choose another one in the calendar."
+    now = _seen(slot)
+    changes = [
+        words(slot) for name, words in SOLD.items() if form.get(f"seen-{name}") not in (None, now[f"seen-{name}"])
+    ]
+    if not changes:
+        return ""
+    return f"The slot has changed: {', '.join(changes)}. Nothing was booked now. Send the form again to book it."
 
 
 def _asked(request: PageRequest, name: str) -> str:

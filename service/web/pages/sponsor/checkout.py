@@ -11,6 +11,7 @@ from service.web.pages.parts.forms import ACCEPTING
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, Template, nothing_here
 from service.web.pages.parts.paging import paged
 from service.web.pages.parts.words import day, money, price
+from service.web.pages.sponsor.booking import voice_of
 
 
 async def receipt(request: PageRequest) -> Template:
@@ -23,7 +24,7 @@ async def receipt(request: PageRequest) -> Template:
         "reference": bought["paymentId"],
         "issue": bought["paymentIssue"],
     }
-    return Template("receipt.html", _purchase(request, bought) | values, headers=[*NO_STORE])
+    return Template("receipt.html", await _purchase(request, bought) | values, headers=[*NO_STORE])
 
 
 def _checkout(operation: str) -> Callable[[PageRequest], Awaitable[Template]]:
@@ -34,12 +35,12 @@ def _checkout(operation: str) -> Callable[[PageRequest], Awaitable[Template]]:
         # A reserved booking has to enter checkout through the API before it can be paid.
         state = "open" if bought["status"] == "checkout" else bought["status"]
         values = {"state": state, "just_now": bought["changed"], "receipt_url": bought["receiptUrl"]}
-        return Template("checkout.html", _purchase(request, bought) | values, headers=[*NO_STORE])
+        return Template("checkout.html", await _purchase(request, bought) | values, headers=[*NO_STORE])
 
     return show
 
 
-def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, object]:
+async def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, object]:
     """The purchase in words. `own`: the visitor may open the page of the booking as well."""
     person = request.caller.signed_in
     return {
@@ -48,6 +49,7 @@ def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, obje
         "sponsor": bought["sponsor"],
         "campaign": bought["campaign"],
         "slot": bought["slot"],
+        "voice": await voice_of(request, bought) if bought["status"] in (*HELD, "paid") else None,
         "package": bought["package"],
         "weeks": length(bought),
         "first_day": day(first_day(bought)),

@@ -1,0 +1,96 @@
+"""The queues of administrators by keyboard: the focus after a decision, what keys do, ready notes, and searches."""
+
+import pytest
+
+from service.web.pages.admin import review_queue, submission_queue
+from tests.api.sponsors import administrator, sponsor
+from tests.api.world import World
+from tests.web.markup import Element
+from tests.web.test_administration import boss, decision
+from tests.web.visitors import Seen
+
+
+def rows(seen: Seen) -> list[Element]:
+    return [each for each in seen.elements if "data-row" in each]
+
+
+async def _queue(world: World, count: int) -> list[str]:
+    person = sponsor(world)
+    await person.profile()
+    made = []
+    for number in range(count):
+        made.append(await person.campaign(name=f"Ad {number}"))
+        world.clock.at_ms += 1
+    return made
+
+
+async def test_a_decision_leads_to_the_next_row_on_the_same_page_which_has_the_focus(world: World) -> None:
+    made = await _queue(world, 12)
+    visitor = boss(world)
+    first = await visitor.look("/admin")
+    [onward] = [link for link in first.links if "cursor=" in link]
+    for path, place, do, then, focus in (
+        ("/admin", 2, "reject", made[3], 3),
+        (onward, 1, "approve", made[10], 1),
+    ):
+        seen = await visitor.look(path)
+        after = await visitor.led(path, do=do, note="No.", at=str(place + 1), **decision(seen, place))
+        focused = [each for each in rows(after) if "autofocus" in each]
+        assert [each["aria-labelledby"] for each in focused] == [then], (path, place)
+        assert rows(after).index(focused[0]) == focus - 1
+    assert [each for each in rows(first) if "autofocus" in each] == []
+
+
+@pytest.mark.parametrize("at", ["0", "99999999999", "x", "-1"])
+async def test_a_row_that_is_not_there_is_no_error(world: World, at: str) -> None:
+    await _queue(world, 1)
+    seen = await boss(world).look(f"/admin?at={at}")
+    assert [each for each in rows(seen) if "autofocus" in each] == []
+
+
+async def test_the_page_says_its_keys_and_each_row_has_what_they_do(world: World) -> None:
+    await _queue(world, 2)
+    seen = await boss(world).look("/admin")
+    assert "Keys: J next row, K previous row, A approves, R goes to the note for a rejection" in seen.text
+    for row in rows(seen):
+        keyed = {
+            each["aria-keyshortcuts"]: each
+            for each in seen.elements
+            if "aria-keyshortcuts" in each and row in each.around
+        }
+        assert (keyed["A"]["value"], keyed["R"]["name"], keyed["R"]["list"]) == ("approve", "note", "reasons")
+    [ready] = [each for each in seen.all("datalist") if each["id"] == "reasons"]
+    notes = [each["value"] for each in seen.all("option") if ready in each.around]
+    assert notes == list(review_queue.REASONS)
+
+
+def test_ready_notes_are_notes_that_the_api_takes() -> None:
+    for texts in (review_queue.REASONS, review_queue.DECLINES, submission_queue.REASONS):
+        assert all(text.endswith(".") and len(text) <= 100 for text in texts)
+
+
+async def test_what_waits_is_searched_and_a_decision_keeps_the_search(world: World) -> None:
+    made = await _queue(world, 3)
+    visitor = boss(world)
+    for query, found in (("ad+1", [made[1]]), (made[2], [made[2]]), ("example+tools", made), ("nothing", [])):
+        seen = await visitor.look(f"/admin?query={query}")
+        assert seen.values("campaign") == found, query
+        assert ("No ad matches" in seen.text) == (not found)
+    seen = await visitor.look("/admin?query=ad")
+    sent = await visitor.send("/admin?query=ad", do="approve", at="1", **decision(seen))
+    assert sent.header("location") == "/admin?query=ad&at=1&notice=campaign_approved"
+    assert (await visitor.look("/admin?status=approved&query=ad+0")).values("campaign") == made[:1]
+    assert (await visitor.look("/admin?status=approved&query=ad+1")).values("campaign") == []
+
+
+async def test_the_other_ads_of_a_sponsor_stand_beside_the_one_to_decide_on(world: World) -> None:
+    made = await _queue(world, 2)
+    other = sponsor(world, "other@example.com")
+    await other.profile()
+    await other.campaign(name="Of somebody else")
+    path = f"/api/v1/admin/sponsorships/campaigns/{made[0]}/review"
+    await administrator(world).post(path, {"decision": "reject", "note": "A dead link."})
+    seen = await boss(world).look("/admin")
+    [own, _] = rows(seen)
+    assert "A dead link." in own.text
+    assert "Of somebody else" not in own.text
