@@ -16,7 +16,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate upgrade grow fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clients pages shots clean
+.PHONY: serve setup test thorough lint simulate upgrade grow fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clients pages shots readme-shots clean
 
 serve: $(VENV)/run.stamp
 	exec env CATALOG__CATALOG__SYNONYMS="$${CATALOG__CATALOG__SYNONYMS-service/seed/synonyms.txt}" $(VENV)/bin/python -m service serve
@@ -63,6 +63,10 @@ pages: $(VENV)/test.stamp $(PAGES)/npm.stamp
 # Some of them: make shots ONLY='home,sponsor-*'
 shots: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.pages.shots build/shots $(if $(ONLY),'$(ONLY)')
+
+# The pictures of README.md, taken anew. Needs Chromium.
+readme-shots: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.pages.readme docs/pictures
 
 # A longer simulation than the suite's, on all cores. For a night: make simulate SEEDS=10000
 SEEDS ?= 200

@@ -109,3 +109,11 @@ def test_every_dependency_is_explained() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     for name in re.findall(r'^    "([A-Za-z0-9_.-]+)(?:\[\w+\])?==', project, re.MULTILINE):
         assert f"`{name}`" in explained, f"docs/dependencies.md does not say why {name} is there"
+
+
+def test_the_pictures_of_the_readme_are_small_and_come_by_day_and_by_night() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"docs/pictures/[\w-]+\.webp", text))
+    assert shown == {str(path.relative_to(ROOT)) for path in (ROOT / "docs/pictures").iterdir()}
+    assert {name.replace("-dark.", "-light.") for name in shown} == {name for name in shown if "-light." in name}
+    assert max((ROOT / name).stat().st_size for name in shown) <= 60_000

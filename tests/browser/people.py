@@ -1,34 +1,25 @@
 """A person with a browser at the pages of the service, and everything that went wrong in it."""
 
 import re
-from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, Response, ViewportSize, expect
 
 from tests.acceptance.processes import Service
+from tests.browser.acting import Acting, code_for
+from tests.browser.looking import sticking_out, violations
 from tests.browser.visitors import AGENT
+from tests.slow import SLOW
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
-_LETTER = re.compile(r"<dt>To</dt>\s*<dd>(.*?)</dd>.*?<pre[^>]*><code>(.*?)</code></pre>", re.DOTALL)
 WELCOME = "Welcome. Three steps to your first answer"
 """The heading of the dashboard of a new account."""
 
-_CODE = re.compile(r"^\s*(\d{6})\s*$", re.MULTILINE)
 
-
-def code_for(node: Service, email: str) -> str:
-    """The code of the newest letter to an email that has one."""
-    answer = node.get("/dev/outbox")
-    assert answer.status_code == 200, answer.text
-    letters = (unescape(text) for recipient, text in _LETTER.findall(answer.text) if unescape(recipient) == email)
-    return next(str(code) for text in letters for code in _CODE.findall(text))
-
-
-class Person:
+class Person(Acting):
     """One browser context with one page.
 
     `faults` are errors of scripts and of the console, what the policy of a page has stopped, requests that failed or were
@@ -124,17 +115,23 @@ class Person:
         for label, text in fields.items():
             self.page.get_by_label(label, exact=True).fill(text)
 
-    def fills_in_the_code(self, email: str) -> None:
-        """Type the code that came by mail, once the page asks for it."""
-        code = self.page.get_by_label("Code", exact=True)
-        expect(code).to_be_visible()
-        code.fill(code_for(self.node, email))
+    def presses(self, button: str, *, begins: bool = False) -> None:
+        self.page.get_by_role("button", name=_named(button, begins), exact=True).click()
 
-    def presses(self, button: str) -> None:
-        self.page.get_by_role("button", name=button, exact=True).click()
+    def follows(self, link: str, *, begins: bool = False) -> None:
+        self.page.get_by_role("link", name=_named(link, begins), exact=True).first.click()
 
-    def follows(self, link: str) -> None:
-        self.page.get_by_role("link", name=link, exact=True).first.click()
+    def unfolds(self, summary: str) -> None:
+        self.page.get_by_text(summary, exact=True).click()
+
+    def text(self, selector: str) -> str:
+        return str(self.page.locator(selector).first.inner_text())
+
+    def fits(self) -> None:
+        self.page.wait_for_load_state()
+        assert sticking_out(self.page) == [], self.page.url
+        if SLOW and self.scripts:
+            assert violations(self.page) == [], self.page.url
 
     def signs_out(self) -> None:
         """Sign out in the menu of the account."""
@@ -152,12 +149,6 @@ class Person:
         assert begun.ok, begun.text()
         self.opens(path)
 
-    def signs_in(self, email: str, onward: str = "/dashboard") -> None:
-        """Open a page by signing in first."""
-        self.opens(onward)
-        self.reads("Sign in")
-        self.fills(Email=email)
-        self.presses("Send the code")
-        self.fills_in_the_code(email)
-        self.presses("Sign in")
-        self.told("You are signed in.")
+
+def _named(name: str, begins: bool) -> str | re.Pattern[str]:
+    return re.compile(f"^{re.escape(name)}") if begins else name

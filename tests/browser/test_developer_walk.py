@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import ViewportSize, expect
 
 from tests.acceptance.processes import Service
+from tests.browser.acting import makes_a_key, revokes
 from tests.browser.conftest import Meet
 from tests.browser.people import Person
-from tests.browser.test_people import made_key, revoked
 from tests.browser.walking import NUMBERS, WAYS, fits, way_id
 
 walks = pytest.mark.parametrize(("viewport", "scripts"), WAYS, ids=way_id)
@@ -29,13 +29,6 @@ def run(line: str) -> str:
 def shown(person: Person, panel: str) -> str:
     """The command line that stands in a panel with this name."""
     return str(person.page.get_by_role("region", name=panel, exact=True).locator("pre").inner_text())
-
-
-def revokes(person: Person, key: str) -> None:
-    """Revoke a key on its page. A request with it is refused from then on."""
-    revoked(person, key)
-    person.told("The key is revoked.")
-    assert person.node.status("/api/v1/usage", key) == 401
 
 
 @walks
@@ -66,7 +59,7 @@ def test_a_developer_mints_a_key_claims_it_makes_another_and_revokes_it(
     developer.reads("Dashboard")
     fits(developer)
 
-    made = made_key(developer)
+    made = makes_a_key(developer, "Name")
     fits(developer)
     line = str(developer.page.locator("pre").filter(has_text="curl").inner_text())
     assert len(json.loads(run(f"{line} -s"))["data"]) == 3

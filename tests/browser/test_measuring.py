@@ -36,6 +36,10 @@ SOUND = """<!doctype html><html lang="en"><head><meta name="viewport" content="w
 <details><summary>More</summary><p>Enough contrast here.</p></details>
 HERE</main></body></html>"""
 
+SCROLLS = (
+    '<div class="scrolls" tabindex="0" role="region" aria-label="Code"><pre>wide, and scrolls by itself</pre></div>'
+)
+
 FAULTS = {
     "navigation": "<style>header { height: 60px }</style>",
     "heading": "<style>h1 { margin-top: 300px }</style>",
@@ -51,6 +55,16 @@ FAULTS = {
     "axe empty-heading (minor)": "<h2></h2>",
     "target": '<div><a href="/d">Alone in its line</a><p>Words of another block.</p></div>',
 }
+LOST = {
+    "print: it is cut, because it scrolls on a screen": '<div style="overflow: auto"><pre>wide</pre></div>',
+    "print: it is higher than a sheet and may not break": '<div style="break-inside: avoid; height: 1100px"></div>',
+    "print: it is 2000 px wide on 680": '<div style="width: 2000px; height: 1px"></div>',
+    "forced: it looks like its neighbour": "<p>It was <ins style='text-decoration: none; background: #dfd'>new</ins></p>",
+    "forced: its focus does not show": '<button style="outline: none">Send</button>',
+}
+"""What a screen shows, and paper or colours of the system do not, by its finding."""
+
+LARGE = '<div style="width: 60rem">Twice as wide with large text</div>'
 IN_THE_MENU = '<div><a class="tap" href="/a">All of it</a>'
 LATE = "document.getElementById('late').append('This comes late.')"
 
@@ -110,3 +124,20 @@ def test_a_small_target_in_a_menu_is_found_once_the_menu_is_open(person: Person,
 def test_a_page_with_every_fault_has_all_findings(person: Person, site: Site) -> None:
     wrong = found(person, site, SOUND.replace("HERE", "".join(FAULTS.values())), finger=True)
     assert {each.rule for each in wrong} == FAULTS.keys()
+
+
+def test_what_paper_and_colours_of_the_system_lose_is_found(person: Person, site: Site) -> None:
+    eye, place = Eye(person, AXE_SCRIPT, finger=False), Place("planted", 1280)
+    for wrong, html in {"": "", **LOST}.items():
+        site.pages["/"] = SOUND.replace(SCROLLS, "").replace("HERE", html)
+        list(eye.opens(f"{site.url}/", place))
+        lost = {f"{each.rule}: {each.detail}" for each in eye.prints(place)}
+        assert lost == ({wrong} if wrong else set())
+
+
+def test_a_part_that_does_not_fit_at_400_per_cent_or_with_large_text_is_found(person: Person, site: Site) -> None:
+    eye, place = Eye(person, AXE_SCRIPT, finger=False), Place("planted", 1280)
+    for html, places in (("", set()), (LARGE, {(640, "light"), (320, "light"), (1280, "large text")})):
+        site.pages["/"] = SOUND.replace(SCROLLS, "").replace("HERE", html)
+        list(eye.opens(f"{site.url}/", place))
+        assert {(each.place.width, each.place.scheme) for each in eye.zooms(place)} == places

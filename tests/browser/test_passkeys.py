@@ -11,8 +11,9 @@ from playwright.sync_api import Browser, CDPSession, expect
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import Service, serving
 from tests.browser import looking
+from tests.browser.acting import code_for
 from tests.browser.conftest import ADMIN, SETTINGS
-from tests.browser.people import DESKTOP, PHONE, WELCOME, Person, code_for
+from tests.browser.people import DESKTOP, PHONE, WELCOME, Person
 from tests.memory import in_memory
 
 ANN = "ann@example.com"

@@ -13,30 +13,15 @@ from playwright.sync_api import Page, expect
 
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import Service, children_of, environment, until
+from tests.browser.acting import code_for
 from tests.browser.conftest import Meet
-from tests.browser.people import WELCOME, Person, code_for
+from tests.browser.people import WELCOME
 from tests.slow import smoke
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
 
 # Keys.
-
-
-def made_key(person: Person) -> str:
-    """A full key that was made on the dashboard."""
-    form = person.page.locator("form").filter(has=person.page.get_by_role("button", name="Create the key"))
-    form.get_by_label(re.compile("^Name")).fill("Night jobs")
-    person.presses("Create the key")
-    person.reads("Your new key")
-    return str(person.page.locator("#new-key").inner_text()).strip()
-
-
-def revoked(person: Person, key: str) -> None:
-    """Revoke a key on its page."""
-    person.page.get_by_role("link", name=re.compile(key[:12])).click()
-    person.page.get_by_text("Revoke this key", exact=True).click()
-    person.presses("Revoke this key permanently")
 
 
 # Devices.

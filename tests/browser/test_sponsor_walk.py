@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import ViewportSize, expect
 
 from tests.acceptance.processes import Service, until
+from tests.browser.acting import pays
 from tests.browser.conftest import ADMIN, Meet
 from tests.browser.people import Person
 from tests.browser.test_sponsoring import id_of, is_placed
@@ -89,29 +90,6 @@ def test_a_sponsor_goes_from_the_front_page_to_the_report_of_a_week(
     ends(node, known)
     until(lambda: "Times shown: 1\n" in mails_to(node, email), what="the mail of the end")
     heads(sponsor, booking, "Ended")
-    fits(sponsor)
-
-
-def pays(sponsor: Person, slot: str, email: str, headline: str) -> None:
-    """From the front page to the payment of the first free week of a slot."""
-    sponsor.opens("/")
-    sponsor.follows("Advertise")
-    sponsor.reads("Put your ad beside the catalog")
-    fits(sponsor)
-    sponsor.page.get_by_role("link", name=re.compile(rf"^Book {slot} from ")).click()
-    sponsor.reads("Sign in")
-    sponsor.fills(Email=email)
-    sponsor.presses("Send the code")
-    sponsor.fills_in_the_code(email)
-    sponsor.presses("Sign in")
-    sponsor.reads(f"Book {slot}")
-    fits(sponsor)
-    sponsor.fills(Brand="Ledgers", Website="https://ledgers.example.com", Headline=headline, Text="Every evening.")
-    sponsor.presses("Book and pay")
-    sponsor.reads("Checkout")
-    fits(sponsor)
-    sponsor.page.get_by_role("button", name=re.compile(r"^Pay \$[0-9.]+$")).click()
-    sponsor.reads("Paid")
     fits(sponsor)
 
 

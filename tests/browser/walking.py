@@ -8,7 +8,6 @@ from playwright.sync_api import ViewportSize
 
 from tests.acceptance.postgres import ask
 from tests.acceptance.processes import Service
-from tests.browser.looking import sticking_out, violations
 from tests.browser.people import DESKTOP, PHONE, Person
 from tests.slow import SLOW
 
@@ -30,10 +29,7 @@ def way_id(value: object) -> str:
 
 def fits(person: Person) -> None:
     """The page needs no scrolling sideways once its styles are there, and `axe-core` finds nothing serious in it."""
-    person.page.wait_for_load_state()
-    assert sticking_out(person.page) == [], person.page.url
-    if SLOW and person.scripts:
-        assert violations(person.page) == [], person.page.url
+    person.fits()
 
 
 class Sponsor:

@@ -34,6 +34,8 @@ PATHS = {
     "Navigate": "url",
     "ExecuteScript": "execute/sync",
     "ElementClick": "element/{id}/click",
+    "ElementClear": "element/{id}/clear",
+    "ElementSendKeys": "element/{id}/value",
     "Back": "back",
     "GetCookies": "cookie",
 }
@@ -53,9 +55,17 @@ class Browser:
         return self.ask("ExecuteScript", script=script, args=arguments)
 
     def clicks(self, script: str) -> None:
-        """Click the element that the script returns."""
-        [element] = self.runs(script).values()
+        """Scroll to the element that the script returns, which WebKitGTK does not do by itself, and click it."""
+        into_view = "found.scrollIntoView({ block: 'center', behavior: 'instant' })"
+        [element] = self.runs(f"const found = (() => {{ {script} }})(); {into_view}; return found").values()
         self.ask("ElementClick", id=element)
+
+    def types(self, script: str, text: str) -> None:
+        """Type into the field that the script returns, in place of what is in it."""
+        [element] = self.runs(script).values()
+        self.ask("ElementClear", id=element)
+        if text:
+            self.ask("ElementSendKeys", id=element, text=text)
 
     def goes_back(self) -> None:
         self.ask("Back")

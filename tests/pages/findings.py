@@ -29,7 +29,8 @@ LEAST_SCORE = 95
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A page as it was looked at. `width` is in pixels; `scheme` is `light` or `dark`."""
+    """A page as it was looked at. `width` is in pixels; `scheme` is `light`, `dark`, `large text`, `forced` (colours of the
+    system) or `print`."""
 
     page: str
     width: int
@@ -137,6 +138,12 @@ def of_targets(place: Place, small: Iterable[tuple[str, float, float]]) -> Itera
     """Targets that a finger may miss."""
     for element, wide, high in small:
         yield Finding(place, "target", element, f"a finger has {wide:g} by {high:g} px, less than {LEAST_PX}")
+
+
+def of_scheme(place: Place, lost: Iterable[tuple[str, str]]) -> Iterator[Finding]:
+    """What does not show on paper, or in colours of the system."""
+    for element, detail in lost:
+        yield Finding(place, place.scheme, element, detail)
 
 
 def of_load(place: Place, transferred: int, shifted: Mapping[str, Any]) -> Iterator[Finding]:

@@ -206,5 +206,54 @@ window.probe = (() => {
     return { front, backs, opacity, picture, large };
   }
 
-  return { colours, geometry, menus, painted, shifted, unfold };
+  // What is lost on paper, with a sheet of this height: parts that scroll on a screen are cut, and a higher part that may not
+  // break leaves the sheet before it empty.
+  function paper(sheet) {
+    const found = [];
+    for (const each of [...document.body.querySelectorAll(":not(textarea, select)")].filter(seen)) {
+      const { overflowX, overflowY, breakInside } = getComputedStyle(each);
+      const scrolls = (overflow, inner, outer) => /auto|scroll/.test(overflow) && inner > outer + 1;
+      if (scrolls(overflowX, each.scrollWidth, each.clientWidth) || scrolls(overflowY, each.scrollHeight, each.clientHeight)) {
+        found.push([named(each), "it is cut, because it scrolls on a screen"]);
+      }
+      if (breakInside === "avoid" && each.offsetHeight > sheet) found.push([named(each), "it is higher than a sheet and may not break"]);
+    }
+    if (root().scrollWidth > root().clientWidth) found.push(["html", `it is ${root().scrollWidth} px wide on ${root().clientWidth}`]);
+    return found.slice(0, MOST);
+  }
+
+  // What tells two states of one kind of element apart when the system chooses all colours: no background, and no weight.
+  function drawn(element) {
+    const of = (part) => {
+      const { borderColor, borderWidth, color, content, outlineStyle, textDecorationLine } = getComputedStyle(element, part);
+      return [borderColor, borderWidth, color, content, outlineStyle, textDecorationLine];
+    };
+    return JSON.stringify([null, "::before", "::after"].map(of));
+  }
+
+  // A ring around the element, its label, or the card or row that it stands for.
+  function ringed(element) {
+    const near = [element, element.nextElementSibling];
+    for (let outer = element.parentElement; outer && near.length < 6; outer = outer.parentElement) near.push(outer);
+    return near.filter(Boolean).map((each) => getComputedStyle(each)).some(({ outlineStyle, outlineWidth }) => {
+      return outlineStyle === "auto" || (outlineStyle !== "none" && parseFloat(outlineWidth) >= 2);
+    });
+  }
+
+  // States and focus that do not show in colours of the system.
+  function forced() {
+    const pairs = [...document.querySelectorAll("a[aria-current]")].map((one) => [one, one.closest("ul, nav")?.querySelector("a:not([aria-current])")]);
+    for (const one of document.querySelectorAll("input:checked + label")) pairs.push([one, one.parentElement.querySelector("input:not(:checked) + label")]);
+    for (const one of document.querySelectorAll("ins")) pairs.push([one, one.parentElement]);
+    const found = pairs.filter(([one, other]) => seen(one) && other && drawn(one) === drawn(other)).map(([one]) => [named(one), "it looks like its neighbour"]);
+    for (const each of document.querySelectorAll(INTERACTIVE)) {
+      if (!seen(each) || each.disabled) continue;
+      each.focus({ preventScroll: true });
+      if (document.activeElement === each && !ringed(each)) found.push([named(each), "its focus does not show"]);
+    }
+    document.activeElement?.blur();
+    return found.slice(0, MOST);
+  }
+
+  return { colours, forced, geometry, menus, painted, paper, shifted, unfold };
 })();

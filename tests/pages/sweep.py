@@ -1,6 +1,6 @@
 """Opens every page in a real Chromium and measures it, on a desktop and under a finger, by day and by night."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,12 @@ from tests.pages.stage import Stage, touch
 
 PROBE = (Path(__file__).parent / "probe.js").read_text(encoding="utf-8")
 SMALL_PHONE: ViewportSize = {"width": 320, "height": 640}
+ZOOMED: Sequence[ViewportSize] = ({"width": 640, "height": 400}, {"width": 320, "height": 200})
+"""A desktop at 200 and at 400 per cent."""
+
+TEXT_PX = 16
+PAPER: ViewportSize = {"width": 680, "height": 1_009}
+"""A sheet of A4 without its margins of 15 mm."""
 
 EXPERIMENTAL = (
     "css-orientation-lock",
@@ -103,6 +109,32 @@ class Eye:
         yield from findings.of_geometry(place, measured)
         yield from findings.of_menus(place, page.evaluate("(finger) => probe.menus(finger)", self.finger))
 
+    def zooms(self, place: Place) -> Iterator[Finding]:
+        """What a desktop at 200 and at 400 per cent cuts, and large text in a window of its own size."""
+        page = self.person.page
+        for window in ZOOMED:
+            page.set_viewport_size(window)
+            yield from self.measures(replace(place, width=window["width"]))
+        session = page.context.new_cdp_session(page)
+        session.send("Page.setFontSizes", {"fontSizes": {"standard": 2 * TEXT_PX}})
+        page.set_viewport_size(DESKTOP)
+        large = page.evaluate("probe.geometry(false).wide")
+        yield from findings.of_sideways(replace(place, scheme="large text"), large)
+        session.send("Page.setFontSizes", {"fontSizes": {"standard": TEXT_PX}})
+        session.detach()
+
+    def prints(self, place: Place) -> Iterator[Finding]:
+        """What is lost on paper, and in colours of the system."""
+        page = self.person.page
+        page.set_viewport_size(PAPER)
+        page.emulate_media(media="print")
+        on_paper = replace(place, width=PAPER["width"], scheme="print")
+        yield from findings.of_scheme(on_paper, page.evaluate("(sheet) => probe.paper(sheet)", PAPER["height"]))
+        page.set_viewport_size(DESKTOP)
+        page.emulate_media(media="screen", forced_colors="active")
+        yield from findings.of_scheme(replace(place, scheme="forced"), page.evaluate("probe.forced()"))
+        page.emulate_media(forced_colors="none")
+
     def judges(self, place: Place, alike: str = "") -> Iterator[Finding]:
         """The findings of axe-core by day, and those of colours by night."""
         page = self.person.page
@@ -162,6 +194,9 @@ def look_at(stage: Stage, look: Look, seeing: Mapping[str, tuple[Eye, Eye]]) -> 
         if eye.finger:
             yield from eye.measures(Place(look.name, SMALL_PHONE["width"]))
             eye.person.page.set_viewport_size(PHONE)
+        else:
+            yield from eye.zooms(place)
+            yield from eye.prints(place)
         yield from eye.judges(place, look.alike)
         yield from told(eye.person, look, address, place)
     for who in others:
