@@ -17,7 +17,17 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import LATE_DAYS, MAX_ENDED, BookingDelivered, DayCounted, Days, Run, SlotReach, reach_of
+from actors.bookings.reports import (
+    LATE_DAYS,
+    MAX_ENDED,
+    BookingDelivered,
+    DayCounted,
+    Days,
+    Run,
+    Sale,
+    SlotReach,
+    reach_of,
+)
 from actors.bookings.store import (
     COUNTED,
     HELD,
@@ -317,6 +327,10 @@ class PostgresSponsorship(Store):
         return [
             record_of(MonthRevenue, row) for row in await self._database.fetch(OVERSIGHT.revenue, from_ms, until_ms)
         ]
+
+    async def sales(self, from_ms: int, until_ms: int, most: int) -> Sequence[Sale]:
+        rows = await self._database.fetch(OVERSIGHT.sales, from_ms, until_ms, most)
+        return await in_slices(lambda row: Sale(*row.values()), rows)
 
     async def list_counts(self, now_ms: int) -> ListCounts:
         bookings = await self._database.fetch(OVERSIGHT.booking_counts, now_ms, COUNTED)

@@ -121,7 +121,10 @@ async def test_submissions_are_listed_by_account_and_status_with_what_the_catalo
     assert await desk.store.for_review(SubmissionStatus.PENDING, place, 10, oldest=True) == views[1:2]
     assert await desk.store.for_review(SubmissionStatus.PENDING, (edit.created_ms, edit.id), 10) == views[:1]
     assert await desk.store.for_review(SubmissionStatus.DECLINED, None, 10) == views[2:]
-    searches: Sequence[tuple[str, list[int]]] = ((first.id, [0]), (EMAILS[0].upper(), [1, 0]), ("NEW-", [2, 0]), ("%", []), (EMAILS[0][1:], []))
+    searches: Sequence[tuple[str, list[int]]] = (
+        *((first.id, [0]), (EMAILS[0].upper(), [1, 0]), ("NEW-", [2, 0])),
+        *(("%", []), (EMAILS[0][1:], [])),
+    )
     for text, found in searches:
         assert await desk.store.for_review(None, None, 10, text) == [views[n] for n in found], text
     counts = await desk.stores.sponsorship.list_counts(NOW)

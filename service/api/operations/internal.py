@@ -23,6 +23,7 @@ from service.api.operation import Call, Handler, Operation
 from service.api.operations.account_data import stop_mails, view_stopping
 from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
+from service.api.operations.admin_overview import read_sales
 from service.api.operations.admin_sponsorship import list_campaigns_of, read_dossier
 from service.api.operations.bookings import booking_of
 from service.api.operations.catalog import list_related, place_in_catalog
@@ -35,6 +36,7 @@ from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.account import AccountKeys
+from service.schemas.admin_overview import RevenueQuery
 from service.schemas.campaigns import CampaignPage
 from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, UseCaseBody, UseCasePage
 from service.schemas.internal import (
@@ -53,6 +55,7 @@ from service.schemas.internal import (
     Purchase,
     ReadinessDay,
     RetiredEntries,
+    Sales,
     SightingQuery,
     SiteSighting,
     Spent,
@@ -334,6 +337,8 @@ def _row(
     )
 
 
+_admin_row = partial(_row, access=Access.REQUIRED, admin=True)
+
 INTERNAL = (
     _row("readReadiness", "readiness", read_readiness, ReadinessDay),
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
@@ -359,7 +364,7 @@ INTERNAL = (
         admin=True,
         body=BotBody,
     ),
-    _row("listRetired", "retired", list_retired, RetiredEntries, access=Access.REQUIRED, admin=True),
+    _admin_row("listRetired", "retired", list_retired, RetiredEntries),
     _row("listRelatedUseCases", "usecases/{slug}/related", partial(list_related, Kind.USECASES), UseCasePage),
     _row("listRelatedBots", "bots/{slug}/related", partial(list_related, Kind.BOTS), BotPage),
     _row("listOutbox", "outbox", list_outbox, OutboxMails),
@@ -379,18 +384,11 @@ INTERNAL = (
     _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
-    _row("readDossier", "dossiers/{id}", read_dossier, BookingDossier, access=Access.REQUIRED, admin=True),
-    _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
-    _row(
-        "listCampaignsOf",
-        "accounts/{id}/campaigns",
-        list_campaigns_of,
-        CampaignPage,
-        access=Access.REQUIRED,
-        admin=True,
-        query=SponsorshipQuery,
-    ),
-    _row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys, access=Access.REQUIRED, admin=True),
+    _admin_row("readSales", "sales", read_sales, Sales, query=RevenueQuery),
+    _admin_row("readDossier", "dossiers/{id}", read_dossier, BookingDossier),
+    _admin_row("readSlot", "slots/{id}", read_slot, SlotAnswer),
+    _admin_row("listCampaignsOf", "accounts/{id}/campaigns", list_campaigns_of, CampaignPage, query=SponsorshipQuery),
+    _admin_row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys),
     _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),
     _row("endByLink", "ending/{token}", end_by_link, Ending, "POST"),
