@@ -11,7 +11,7 @@ from service.web.pages.admin.record_changes import changes_of
 from service.web.pages.parts.filters import filtered
 from service.web.pages.parts.forms import Field, Form, day_ms_of, moment_text
 from service.web.pages.parts.page import Audience, Page, PageRequest, Template
-from service.web.pages.parts.paging import page_at, paged
+from service.web.pages.parts.paging import page_at
 from service.web.pages.parts.words import month
 
 PERIODS = (7, 28, 91, 365)
@@ -20,16 +20,23 @@ PERIOD = "Choose a day that is not after the last one, and at most a year before
 DAYS = Form({"from": Field("First day", DAY, right=PERIOD), "to": Field("Last day", DAY)})
 
 
+SPONSORS = Form({"query": Field("Name, website or id")})
+
+
 async def sponsors(request: PageRequest) -> Template:
-    cursor = request.query.get("cursor")
-    page = (await request.ask("listSponsors", query={"cursor": cursor})).or_raise()
+    text = request.query.get("query") or None
+    result = await request.ask("listSponsors", query={"query": text, "cursor": request.query.get("cursor")})
+    listed = filtered(result, SPONSORS, request.query)
     counts = (await request.ask("countLists")).or_raise()
+    paging = listed.paging(request, "query", total=None if text else counts["sponsors"])
     values = {
-        "sponsors": page["items"],
-        "total": counts["sponsors"],
-        "paging": paged(request, page, total=counts["sponsors"]),
+        "sponsors": listed.page["items"],
+        "text": text,
+        "total": paging.total,
+        "paging": paging,
+        "csv": page_at("/api/v1/admin/sponsorships/sponsors", format="csv", query=text),
     }
-    return Template("admin_sponsors.html", values)
+    return listed.with_errors(Template("admin_sponsors.html", values))
 
 
 AUDITED = Form(
