@@ -3,7 +3,7 @@
 import pytest
 
 from service.web.pages.admin import review_queue, submission_queue
-from tests.api.sponsors import administrator, sponsor
+from tests.api.sponsors import add_slot, administrator, sponsor
 from tests.api.world import World
 from tests.web.markup import Element
 from tests.web.test_administration import boss, decision
@@ -94,3 +94,23 @@ async def test_the_other_ads_of_a_sponsor_stand_beside_the_one_to_decide_on(worl
     [own, _] = rows(seen)
     assert "A dead link." in own.text
     assert "Of somebody else" not in own.text
+
+
+async def test_long_addresses_are_short_with_the_whole_as_their_title_on_every_page_of_administrators(
+    world: World,
+) -> None:
+    address = "https://tools.example.com/start/" + "x" * 700
+    person = sponsor(world)
+    await person.profile()
+    campaign = await person.campaign(targetUrl=address)
+    await administrator(world).post(f"/api/v1/admin/sponsorships/campaigns/{campaign}/review", {"decision": "approve"})
+    world.clock.at_ms += 1
+    await person.patch(f"/api/v1/sponsors/campaigns/{campaign}", {"targetUrl": f"{address}y".replace("tools", "other")})
+    add_slot(world)
+    booking = (await person.booking(campaign))["id"]
+    visitor = boss(world)
+    for path in ("/admin", "/admin?status=approved", "/admin/audit", f"/admin/bookings/{booking}"):
+        seen = await visitor.look(path)
+        assert ".example.com/start/xxxxxxxx…" in seen.text, path
+        assert "x" * 100 not in seen.text, path
+        assert "x" * 700 in "".join(each.get("title") or "" for each in seen.all("bdi")), path

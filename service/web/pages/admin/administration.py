@@ -12,7 +12,7 @@ from service.web.pages.parts.filters import filtered
 from service.web.pages.parts.forms import Field, Form, day_ms_of, moment_text
 from service.web.pages.parts.page import Audience, Page, PageRequest, Template
 from service.web.pages.parts.paging import page_at
-from service.web.pages.parts.words import month
+from service.web.pages.parts.words import ShortAddress, month, short_url
 
 PERIODS = (7, 28, 91, 365)
 DAY = "Write a date such as 2026-11-30."
@@ -69,8 +69,8 @@ def _with_texts(record: Mapping[str, Any]) -> dict[str, Any]:
     changes = [
         {
             "label": audit_words.label(change.name),
-            "before": None if change.before is None else audit_words.value(kind, change.name, change.before),
-            "now": audit_words.value(kind, change.name, change.now),
+            "before": None if change.before is None else _short(audit_words.value(kind, change.name, change.before)),
+            "now": _short(audit_words.value(kind, change.name, change.now)),
         }
         for change in changes_of(record["changes"])
     ]
@@ -80,6 +80,10 @@ def _with_texts(record: Mapping[str, Any]) -> dict[str, Any]:
         "way": audit_words.way(record),
         "changes": changes,
     }
+
+
+def _short(text: str) -> str | ShortAddress:
+    return short_url(text) if text.startswith(("https://", "http://")) else text
 
 
 MONTH = "Write a month such as 2026-01. Choose at most 60 months."
