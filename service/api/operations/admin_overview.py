@@ -12,7 +12,7 @@ from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, admin_read
 from service.api.operations import admin_exports as files
-from service.api.operations.responses import list_page, newest_first
+from service.api.operations.responses import list_page, newest_first, searched
 from service.schemas.admin_overview import (
     MAX_MONTHS,
     Counts,
@@ -35,8 +35,8 @@ DEFAULT_MONTHS = 12
 async def list_reviews(services: Services, call: Call) -> Answer | Refused:
     query: ReviewsQuery = call.query
     fetch = partial(services.sponsorship.review_queue, services.clock.now_ms(), text=query.query)
-    # A cursor is valid only for the same search.
-    return await list_page(services, call, f"reviews {query.query}", fetch, _urgency, ReviewItem.of, ReviewPage)
+    name = searched("reviews", query.query)
+    return await list_page(services, call, name, fetch, _urgency, ReviewItem.of, ReviewPage)
 
 
 def _urgency(review: Waiting) -> Before:
