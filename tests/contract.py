@@ -283,7 +283,7 @@ CONTRACT = {
     "listSubmissions": Row("GET /api/v1/catalog/submissions", account("sponsor:read"), query="cursor limit"),
     "getSubmission": Row("GET /api/v1/catalog/submissions/{id}", account("sponsor:read")),
     "listAllSubmissions": Row(
-        "GET /api/v1/admin/catalog/submissions", admin("admin:read"), query="status order cursor limit"
+        "GET /api/v1/admin/catalog/submissions", admin("admin:read"), query="status order cursor limit query"
     ),
     "reviewSubmission": Row(
         "POST /api/v1/admin/catalog/submissions/{id}/review",
@@ -382,7 +382,7 @@ CONTRACT = {
     ),
     "deleteWebhook": Row("DELETE /api/v1/sponsors/webhooks/{id}", account("sponsor:write")),
     "listAllCampaigns": Row(
-        "GET /api/v1/admin/sponsorships/campaigns", admin("admin:read"), query="status order cursor limit format"
+        "GET /api/v1/admin/sponsorships/campaigns", admin("admin:read"), query="status order cursor limit format query"
     ),
     "reviewCampaign": Row(
         "POST /api/v1/admin/sponsorships/campaigns/{id}/review",
@@ -390,7 +390,9 @@ CONTRACT = {
         {"decision": "approve"},
         more="409",
     ),
-    "listSponsors": Row("GET /api/v1/admin/sponsorships/sponsors", admin("admin:read"), query="cursor limit format"),
+    "listSponsors": Row(
+        "GET /api/v1/admin/sponsorships/sponsors", admin("admin:read"), query="cursor limit format query"
+    ),
     "listSlots": Row("GET /api/v1/admin/sponsorships/slots", admin("admin:read"), query="format"),
     "createSlot": Row(
         "POST /api/v1/admin/sponsorships/slots",
@@ -451,7 +453,7 @@ CONTRACT = {
     "unsuspendAccount": Row("POST /api/v1/admin/accounts/{id}/unsuspend", admin("admin:write")),
     "revokeKey": Row("DELETE /api/v1/admin/keys/{id}", admin("admin:write")),
     "refundAccount": Row("POST /api/v1/admin/accounts/{id}/refund", admin("admin:write"), optional=True),
-    "listReviews": Row("GET /api/v1/admin/sponsorships/reviews", admin("admin:read"), query="cursor limit"),
+    "listReviews": Row("GET /api/v1/admin/sponsorships/reviews", admin("admin:read"), query="cursor limit query"),
     "countLists": Row("GET /api/v1/admin/sponsorships/counts", admin("admin:read")),
     "getRevenue": Row("GET /api/v1/admin/sponsorships/revenue", admin("admin:read"), query="from to format"),
     "getOperationsStatus": Row("GET /api/v1/admin/operations/status", admin("admin:read")),

@@ -17,6 +17,20 @@ LATE_DAYS = 1
 """Events can be counted on so many days after a run ends."""
 
 
+class Sale(NamedTuple):
+    """The payments for a slot by one account, in one currency and mode. Names are those of now; None without a profile."""
+
+    slot_id: str
+    slot: str
+    tenant_id: str
+    sponsor: str | None
+    currency: str
+    mode: str
+    payments: int
+    paid_cents: int
+    refunded_cents: int
+
+
 @dataclass(frozen=True, slots=True)
 class Days:
     """Days since the epoch, UTC, both included."""

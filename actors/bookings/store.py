@@ -30,6 +30,7 @@ from actors.bookings.reports import (
     Days,
     Only,
     Run,
+    Sale,
     SharedReport,
     SlotReach,
 )
@@ -334,6 +335,11 @@ class SponsorshipStore(Protocol):
 
     async def revenue(self, from_ms: int, until_ms: int) -> Sequence[MonthRevenue]:
         """The payments of real bookings by month, newest first, then by currency and mode. Both times begin a month."""
+        ...
+
+    async def sales(self, from_ms: int, until_ms: int, most: int) -> Sequence[Sale]:
+        """The sums of the newest `most` payments of real bookings in [from_ms, until_ms), by slot, sponsor, currency and
+        mode, those who paid most first."""
         ...
 
     async def list_counts(self, now_ms: int) -> ListCounts:

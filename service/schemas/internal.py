@@ -361,3 +361,31 @@ class BookingDossier(BaseModel):
     refundDueAt: int | None
     invoices: list[Invoice]
     days: list[tuple[int, int, int]]
+
+
+class SlotSale(BaseModel):
+    """What one account paid for a slot, in one currency and mode, and what of it was refunded."""
+
+    slot_id: str
+    slot: str
+    tenant_id: str
+    sponsor: str | None
+    currency: str
+    mode: str
+    payments: int
+    paid_cents: int
+    refunded_cents: int
+
+
+class Sales(BaseModel):
+    """The payments of some months by slot and account, and how much of the next weeks is sold. If it is not `complete`, the
+    newest payments are summed. `weeks` are those of all slots for sale, of which `sold` are paid for and `held` held; the
+    others cost `openCents` together."""
+
+    items: list[SlotSale]
+    complete: bool
+    weeksAhead: int
+    weeks: int
+    sold: int
+    held: int
+    openCents: int

@@ -135,11 +135,15 @@ class DeliveryCost(BaseModel):
     """What was paid in one currency for the days of a report and not refunded, and what these bookings reached."""
 
     currency: str = Field(description="ISO 4217, lower case")
-    costCents: Cents = Field(description="Cost in cents for the days up to today; each day that was bought costs the same")
+    costCents: Cents = Field(
+        description="Cost in cents for the days up to today; each day that was bought costs the same"
+    )
     impressions: Count = Field(description="Impressions counted")
     clicks: Count = Field(description="Clicks counted")
     clickCents: Cents | None = Field(description="Cost per click in cents, rounded; null without clicks")
-    thousandCents: Cents | None = Field(description="Cost per 1,000 impressions in cents, rounded; null without impressions")
+    thousandCents: Cents | None = Field(
+        description="Cost per 1,000 impressions in cents, rounded; null without impressions"
+    )
 
 
 def rounded(cents: int, count: int) -> int | None:

@@ -7,6 +7,7 @@ so all nodes see them at once, even while the store is unavailable.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from actors.bookings.decision import Week
 from actors.bookings.prices import price
@@ -29,6 +30,15 @@ WEEKS_BACK = 1
 """Past weeks whose inventory can be read (ADR 0023)."""
 
 NEVER_MS = 2**63 - 1
+
+
+class Outlook(NamedTuple):
+    """Weeks of slots: all, those that are paid for, those that are held, and the prices of the others, in cents."""
+
+    weeks: int
+    sold: int
+    held: int
+    open_cents: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +102,17 @@ class PlacementsSnapshot:
             and sells(slot, now_ms)
             and all(until_ms <= now_ms for until_ms in self._unavailable_until(slot, week_ms))
         )
+
+    def outlook(self, first_ms: int, weeks: int, now_ms: int) -> Outlook:
+        """How much of some weeks is sold, over all slots that are for sale."""
+        number = sold = held = open_cents = 0
+        for slot in self.slots:
+            for week_ms in weeks_from(first_ms, weeks) if sells(slot, now_ms) else ():
+                until_ms = self.unavailable.get((slot.id, week_ms), 0)
+                number, sold = number + 1, sold + (until_ms == NEVER_MS)
+                held += now_ms < until_ms < NEVER_MS
+                open_cents += slot.week_price_cents if until_ms <= now_ms else 0
+        return Outlook(number, sold, held, open_cents)
 
     def _turn_of(self, slot: Slot, week_ms: int, now_ms: int) -> int:
         """The next time at which the slot's availability changes."""

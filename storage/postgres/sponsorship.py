@@ -28,6 +28,7 @@ from actors.bookings.reports import (
     MoneyOf,
     Only,
     Run,
+    Sale,
     SharedReport,
     SlotReach,
     reach_of,
@@ -340,6 +341,10 @@ class PostgresSponsorship(Store):
         return [
             record_of(MonthRevenue, row) for row in await self._database.fetch(OVERSIGHT.revenue, from_ms, until_ms)
         ]
+
+    async def sales(self, from_ms: int, until_ms: int, most: int) -> Sequence[Sale]:
+        rows = await self._database.fetch(OVERSIGHT.sales, from_ms, until_ms, most)
+        return await in_slices(lambda row: Sale(*row.values()), rows)
 
     async def list_counts(self, now_ms: int) -> ListCounts:
         bookings = await self._database.fetch(OVERSIGHT.booking_counts, now_ms, COUNTED)

@@ -56,6 +56,22 @@ select month, currency, mode, payments, paid_cents, refunded_cents from revenue_
 where month >= revenue_month($1) and month < revenue_month($2) and payments > 0
 order by month desc, currency, mode
 
+-- name: sales
+-- The newest $3 payments of real bookings in a time, summed by slot, account, currency and mode.
+with paid as materialized (
+    select slot_id, tenant_id, coalesce(paid_currency, currency) as currency, mode, coalesce(paid_cents, amount_cents) as paid_cents,
+        refunded_cents
+    from bookings where paid_ms >= $1 and paid_ms < $2 and not demo order by paid_ms desc limit $3
+), summed as materialized (
+    select slot_id, tenant_id, currency, mode, count(*) as payments, sum(paid_cents)::bigint as paid_cents,
+        sum(refunded_cents)::bigint as refunded_cents
+    from paid group by slot_id, tenant_id, currency, mode
+)
+select slot_id, (select name from slots where slots.id = slot_id) as slot, tenant_id,
+    (select name from sponsors where sponsors.tenant_id = summed.tenant_id) as sponsor,
+    currency, mode, payments, paid_cents, refunded_cents
+from summed order by paid_cents desc, slot_id, tenant_id, currency, mode
+
 -- name: booking_counts
 -- The bookings in each state at $1, each counted no further than $2. Holds that have expired count in no state. The states are
 -- constants, so that the planner knows which are rare.

@@ -1,11 +1,24 @@
 """Delivery reports in memory."""
 
+from collections import defaultdict
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
-from actors.bookings.records import Booking, BookingLine, BookingStatus, BookingView
-from actors.bookings.reports import ALL, MAX_ENDED, BookingDelivered, DayCounted, Days, Only, Run, SlotReach, reach_of
-from actors.bookings.store import Before
-from actors.times import day_of
+from actors.bookings.records import Booking, BookingLine, BookingStatus, BookingView, Mode
+from actors.bookings.reports import (
+    ALL,
+    MAX_ENDED,
+    BookingDelivered,
+    DayCounted,
+    Days,
+    Only,
+    Run,
+    Sale,
+    SlotReach,
+    reach_of,
+)
+from actors.bookings.store import Before, MonthRevenue
+from actors.times import SECOND_MS, day_of
 from actors.values import NOT_FILTERED
 from service.api.operations.admin_exports import moment
 from tests.doubles.conditions import touches
@@ -101,3 +114,33 @@ def line_of(view: BookingView, now_ms: int) -> BookingLine:
 def _cells(*values: str | int | None) -> str:
     """Cells without texts, as the store writes them."""
     return ",".join("" if value is None else str(value) for value in values)
+
+
+def sales(tables: Memory, from_ms: int, until_ms: int, most: int) -> list[Sale]:
+    """The sums of payments by slot, account, currency and mode."""
+    paid = [row for row in tables.bookings.values() if from_ms <= (row.paid_ms or -1) < until_ms and not row.demo]
+    sums: defaultdict[tuple[str, str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for row in sorted(paid, key=lambda row: row.paid_ms or 0, reverse=True)[:most]:
+        cents = row.amount_cents if row.paid_cents is None else row.paid_cents
+        each = sums[row.slot_id, row.tenant_id, row.money_currency, row.mode]
+        each[:] = each[0] + 1, each[1] + cents, each[2] + row.refunded_cents
+    made = []
+    for (slot_id, tenant_id, currency, mode), each in sums.items():
+        sponsor = tables.sponsors.get(tenant_id)
+        names = slot_id, tables.slots[slot_id].name, tenant_id, None if sponsor is None else sponsor.name
+        made.append(Sale(*names, currency, mode, *each))
+    return sorted(made, key=lambda sale: (-sale.paid_cents, sale.slot_id, sale.tenant_id, sale.currency, sale.mode))
+
+
+def revenue(tables: Memory, from_ms: int, until_ms: int) -> list[MonthRevenue]:
+    """The sums of payments by month, currency and mode."""
+    sums: defaultdict[tuple[str, str, Mode], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for row in tables.bookings.values():
+        if row.paid_ms is not None and from_ms <= row.paid_ms < until_ms and not row.demo:
+            month = f"{datetime.fromtimestamp(row.paid_ms // SECOND_MS, UTC):%Y-%m}"
+            paid = row.amount_cents if row.paid_cents is None else row.paid_cents
+            old = sums[month, row.money_currency, row.mode]
+            sums[month, row.money_currency, row.mode] = [old[0] + 1, old[1] + paid, old[2] + row.refunded_cents]
+    by_kind = sorted(sums.items(), key=lambda item: item[0][1:])
+    by_month = sorted(by_kind, key=lambda item: item[0][0], reverse=True)
+    return [MonthRevenue(*key, *counted) for key, counted in by_month]

@@ -1,8 +1,7 @@
 """Reads of the sponsorship area in memory."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from operator import gt, lt
 from typing import Protocol, TypeVar
 
@@ -18,7 +17,6 @@ from actors.bookings.records import (
     CampaignStatus,
     CampaignView,
     DayDelivered,
-    Mode,
     Slot,
     Sponsor,
 )
@@ -31,6 +29,7 @@ from actors.bookings.reports import (
     MoneyOf,
     Only,
     Run,
+    Sale,
     SharedReport,
     SlotReach,
     totals_of,
@@ -48,7 +47,6 @@ from actors.bookings.store import (
     Urgency,
     Waiting,
 )
-from actors.times import SECOND_MS
 from actors.values import AuditRecord
 from tests.doubles import invoices, reports
 from tests.doubles.conditions import has, in_trouble, is_in, is_listed, is_requested
@@ -383,16 +381,11 @@ class MemorySponsorship(MemoryStore):
 
     async def revenue(self, from_ms: int, until_ms: int) -> Sequence[MonthRevenue]:
         await self._memory.before()
-        sums: defaultdict[tuple[str, str, Mode], list[int]] = defaultdict(lambda: [0, 0, 0])
-        for row in self._memory.bookings.values():
-            if row.paid_ms is not None and from_ms <= row.paid_ms < until_ms and not row.demo:
-                month = f"{datetime.fromtimestamp(row.paid_ms // SECOND_MS, UTC):%Y-%m}"
-                paid = row.amount_cents if row.paid_cents is None else row.paid_cents
-                old = sums[month, row.money_currency, row.mode]
-                sums[month, row.money_currency, row.mode] = [old[0] + 1, old[1] + paid, old[2] + row.refunded_cents]
-        by_kind = sorted(sums.items(), key=lambda item: item[0][1:])
-        by_month = sorted(by_kind, key=lambda item: item[0][0], reverse=True)
-        return [MonthRevenue(*key, *counted) for key, counted in by_month]
+        return reports.revenue(self._memory, from_ms, until_ms)
+
+    async def sales(self, from_ms: int, until_ms: int, most: int) -> Sequence[Sale]:
+        await self._memory.before()
+        return reports.sales(self._memory, from_ms, until_ms, most)
 
     async def list_counts(self, now_ms: int) -> ListCounts:
         await self._memory.before()

@@ -52,6 +52,7 @@ MORE: Mapping[str, int] = {
     "page /admin/reviews": COUNTED,
     "page /admin/accounts of": COUNTED,
     "page /admin/bookings": COUNTED,
+    "page /admin/revenue": COUNTED,
     "page /admin/sponsors": COUNTED,
     "listAccounts": COUNTED,
     "listAllBookings query": SEARCHED,

@@ -168,6 +168,15 @@ def test_a_hold_ends_to_the_millisecond() -> None:
     assert free(snapshot, 0, until_ms) == {"left-1": True}
 
 
+def test_the_outlook_counts_the_weeks_of_slots_for_sale_and_adds_the_prices_of_those_that_are_open() -> None:
+    slots = slot(), slot("right-1", week_price_cents=300), slot("old", active=False)
+    held_ms = NOON_MS + HOUR_MS
+    snapshot = snapshot_of(*slots, booking("a", start=1, weeks=2), hold("b", held_ms, "right-1", start=3))
+    assert snapshot.outlook(week(1), 3, NOON_MS) == (6, 2, 1, 25_000 + 2 * 300)
+    assert snapshot.outlook(week(1), 3, held_ms) == (6, 2, 0, 25_000 + 3 * 300)
+    assert snapshot_of().outlook(week(1), 3, NOON_MS) == (0, 0, 0, 0)
+
+
 def test_an_offer_ends_to_the_millisecond() -> None:
     ends_ms = NOON_MS + HOUR_MS
     snapshot = snapshot_of(slot(offer_ends_ms=ends_ms))

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
 
 from actors.accounts.store import AccountFilter, AccountLine
 from actors.bookings.records import Booking, BookingStatus, BookingView, CampaignStatus, Content, Mode
+from actors.bookings.reports import Sale
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import TOPIC, Before, BookingFilter, MonthRevenue
 from actors.events.messages import NEVER, Window
@@ -492,3 +494,11 @@ async def test_revenue_is_summed_by_month_currency_and_mode_without_samples(desk
         MonthRevenue("2026-01", "usd", Mode.TEST, 1, 9_900, 0),
     ]
     assert list(await revenue(_at(2030, 1), _at(2031, 1))) == []
+    about = ("left-1", "Slot left-1", "ten_1", "Brand 1")
+    in_february = partial(desk.stores.sponsorship.sales, _at(2026, 2), _at(2026, 3))
+    assert list(await in_february(10_000)) == [
+        Sale(*about, "usd", "test", 3, 1_786 + 10_001 + 333, 10_001),
+        Sale(*about, "usd", "live", 1, 2_000, 500),
+        Sale(*about, "eur", "test", 2, 1_000, 300),
+    ]
+    assert sum(each.payments for each in await in_february(3)) == 3

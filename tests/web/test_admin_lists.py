@@ -7,7 +7,7 @@ from actors.times import day_of
 from service.web.pages.admin.bookings import PAGE_SIZE
 from service.web.pages.admin.review_queue import MAX_REQUESTS
 from service.web.pages.parts.notices import NOTICES
-from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, administrator, changes, sponsor
+from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, add_slot, administrator, changes, sponsor
 from tests.api.world import World
 from tests.web.test_administration import BOSS, boss, decision
 from tests.web.visitors import Seen
@@ -182,6 +182,9 @@ async def test_the_page_of_a_booking_has_who_what_money_documents_counts_and_his
         *("Reserved the weeks", "Paid the booking"),
     ):
         assert words in seen.text, words
+    world.memory.audits.clear()
+    forgotten = (await boss(world).look(f"/admin/bookings/{booking}")).text
+    assert "Paid the booking Today, 12:00 Reserved the weeks Today, 12:00" in forgotten
     for link in (page_of(world), "/admin/slots/left-top", f"/admin/audit?target={booking}"):
         assert link in seen.links
 
@@ -254,25 +257,32 @@ async def test_the_tabs_say_how_much_work_waits(world: World) -> None:
     assert "waiting" not in (await visitor.look("/dashboard")).text
 
 
-# Revenue.
+# Searches.
 
 
-async def test_revenue_is_a_table_by_month(world: World) -> None:
-    person = sponsor(world)
-    await person.buys()
+async def test_sponsors_and_slots_are_searched_without_scripts_and_exported_as_found(world: World) -> None:
+    add_slot(world)
+    add_slot(world, "right-top")
+    ann, other = sponsor(world), sponsor(world, "other@example.com")
+    await ann.profile()
+    await other.patch(f"{API}/profile", {"name": "Ledger", "website": "https://ledger.example.org/about/us/and/more"})
     visitor = boss(world)
-    seen = await visitor.look("/admin/revenue")
-    assert "In test mode, no money moved" in seen.text
-    assert "After refunds $120 November 2026 Paid $120 1 payment Refunded $0 0.00 % of what was paid" in seen.text
-    assert "November 2026 1 $120 $0 $120" in seen.text
-    assert (seen.values("from"), seen.values("to")) == (["2025-12"], ["2026-11"])
-    spans = [each for each in seen.links if each.startswith("/admin/revenue?")]
-    assert [each.partition("?")[2] for each in spans] == [
-        f"from={first}&to=2026-11" for first in ("2026-11", "2026-09", "2025-12")
-    ]
-    chosen = [each["href"] for each in seen.all("a") if each.get("aria-current") == "true" and each["href"] in spans]
-    assert chosen == spans[2:]
-    assert "Nothing was paid in these months" in (await visitor.look("/admin/revenue?from=2026-01&to=2026-02")).text
+    for path, one, words, another in (
+        ("/admin/sponsors", "LEDGER", "1 sponsor found", "Example Tools"),
+        ("/admin/slots", "RIGHT", "1 slot of 2", "Slot left-top"),
+    ):
+        every = await visitor.look(path)
+        found = await visitor.look(f"{path}?query={one}")
+        assert another in every.text
+        assert words in found.text
+        assert another not in found.text
+        assert found.values("query") == [one]
+        assert len([each for each in found.all("a") if "data-row" in each]) == 1
+        assert " matches" in (await visitor.look(f"{path}?query=nothing")).text
+    found = await visitor.look("/admin/sponsors?query=ledger.example")
+    assert "/api/v1/admin/sponsorships/sponsors?format=csv&query=ledger.example" in found.links
+    [website] = [each for each in found.all("bdi") if each.text == "ledger.example.org/about/us/and/m…"]
+    assert website["title"] == "https://ledger.example.org/about/us/and/more"
 
 
 async def _asked(world: World) -> str:

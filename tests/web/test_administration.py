@@ -406,7 +406,10 @@ async def test_operations_list_live_nodes_and_mark_the_one_that_answers(world: W
     await world.meet("n2")
     page = await visitor.look("/ops")
     listed = page.text.partition("2 processes as columns, oldest first")[2].partition("Parts of this process")[0]
-    for words in ("Process n1 This one n2 Listens at http://192.0.2.1:8080 http://192.0.2.2:8080", "Host host-1 host-2"):
+    for words in (
+        "Process n1 This one n2 Listens at http://192.0.2.1:8080 http://192.0.2.2:8080",
+        "Host host-1 host-2",
+    ):
         assert words in listed
     assert [cell["aria-current"] for cell in page.all("th") if "aria-current" in cell] == ["true"]
 

@@ -8,7 +8,17 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from service.web.pages.parts.page import LONGEST_PATH
-from service.web.pages.parts.paging import LONGEST_CURSOR, LONGEST_TRAIL, PLACE, Paging, paged, placed, this_page
+from service.web.pages.parts.paging import (
+    LONGEST_CURSOR,
+    LONGEST_TRAIL,
+    PLACE,
+    Paging,
+    next_row,
+    paged,
+    placed,
+    row_with_focus,
+    this_page,
+)
 
 LIMIT = 20
 
@@ -19,6 +29,7 @@ class Asked:
 
     path: str = "/admin/audit"
     query: Mapping[str, str] = field(default_factory=dict)
+    form: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def at(cls, address: str) -> "Asked":
@@ -136,6 +147,17 @@ def test_what_somebody_wrote_into_an_address_is_no_place(query: str) -> None:
 def test_a_form_leads_back_to_its_page() -> None:
     address = walk("/admin/audit?target=bok_1", 100)[3]
     assert this_page(Asked.at(address), "target", *PLACE) == address
+
+
+def test_a_decision_leads_back_to_its_page_and_the_row_that_moves_up() -> None:
+    here = {"target": "bok_1", "cursor": "40c", "seen": "40", "trail": "0~.20~20c", "at": "9"}
+    asked = Asked(query=here, form={"at": "3", "do": "reject"})
+    assert next_row(asked, "target", *PLACE) == "/admin/audit?target=bok_1&cursor=40c&seen=40&trail=0~.20~20c&at=3"
+    for typed in ("", "0", "x", "-1", "9" * 12):
+        assert next_row(Asked(form={"at": typed})) == "/admin/audit", typed
+        assert row_with_focus(Asked(query={"at": typed}), 10) == 0, typed
+    assert [row_with_focus(Asked(query={"at": str(place)}), 3) for place in (1, 3, 4, 99)] == [1, 3, 3, 3]
+    assert row_with_focus(Asked(query={"at": "1"}), 0) == 0
 
 
 def test_a_page_of_the_catalog_knows_its_place() -> None:

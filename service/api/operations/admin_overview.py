@@ -6,13 +6,13 @@ from functools import partial
 
 from actors.bookings.store import Before, Waiting
 from actors.clock import DAY_MS, SECOND_MS, day_of
-from actors.times import month_of
+from actors.times import WEEK_MS, month_of, week_of
 from actors.values import AuditRecord, Code, Problem, Refused
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, admin_read
 from service.api.operations import admin_exports as files
-from service.api.operations.responses import list_page, newest_first
+from service.api.operations.responses import list_page, newest_first, searched
 from service.schemas.admin_overview import (
     MAX_MONTHS,
     Counts,
@@ -23,6 +23,7 @@ from service.schemas.admin_overview import (
     ReviewPage,
 )
 from service.schemas.audit import Audit, AuditPage, AuditQuery
+from service.schemas.internal import Sales, SlotSale
 from service.schemas.lists import ReviewsQuery
 from service.schemas.reports import MAX_SITE_DAYS as MAX_DAYS
 from service.schemas.reports import USUAL_SITE_DAYS as USUAL_DAYS
@@ -34,8 +35,8 @@ DEFAULT_MONTHS = 12
 async def list_reviews(services: Services, call: Call) -> Answer | Refused:
     query: ReviewsQuery = call.query
     fetch = partial(services.sponsorship.review_queue, services.clock.now_ms(), text=query.query)
-    # A cursor is valid only for the same search.
-    return await list_page(services, call, f"reviews {query.query}", fetch, _urgency, ReviewItem.of, ReviewPage)
+    name = searched("reviews", query.query)
+    return await list_page(services, call, name, fetch, _urgency, ReviewItem.of, ReviewPage)
 
 
 def _urgency(review: Waiting) -> Before:
@@ -48,16 +49,50 @@ async def count_lists(services: Services, call: Call) -> Answer | Refused:
 
 async def read_revenue(services: Services, call: Call) -> Answer | Refused:
     query: RevenueQuery = call.query
+    period = _period(services, query)
+    if isinstance(period, Refused):
+        return period
+    rows = await services.sponsorship.revenue(*period)
+    if query.format == "csv":
+        return files.revenue_file(rows)
+    return Answer.of(RevenueTable(items=[Revenue.of(row) for row in rows]))
+
+
+MAX_SALES = 10_000
+"""The newest payments of a period that are summed by slot and sponsor."""
+
+WEEKS_AHEAD = 8
+
+
+async def read_sales(services: Services, call: Call) -> Answer | Refused:
+    period = _period(services, call.query)
+    if isinstance(period, Refused):
+        return period
+    now_ms = services.clock.now_ms()
+    sales = await services.sponsorship.sales(*period, MAX_SALES)
+    ahead = services.placements.snapshot.outlook(week_of(now_ms) + WEEK_MS, WEEKS_AHEAD, now_ms)
+    return Answer.of(
+        Sales(
+            items=[SlotSale(**sale._asdict()) for sale in sales],
+            complete=sum(sale.payments for sale in sales) < MAX_SALES,
+            weeksAhead=WEEKS_AHEAD,
+            weeks=ahead.weeks,
+            sold=ahead.sold,
+            held=ahead.held,
+            openCents=ahead.open_cents,
+        )
+    )
+
+
+def _period(services: Services, query: RevenueQuery) -> tuple[int, int] | Refused:
+    """The start of the first month, and the end of the last one."""
     last = month_of(services.clock.now_ms()) if query.last is None else _number(query.last)
     first = last - DEFAULT_MONTHS + 1 if query.first is None else _number(query.first)
     if not 0 <= last - first < MAX_MONTHS:
         words = f"`from` must be before `to`, by at most {MAX_MONTHS - 1} months."
         problem = Problem("from", "period", f"must be before `to`, by at most {MAX_MONTHS - 1} months")
         return Refused(Code.INVALID_REQUEST, words, problems=(problem,))
-    rows = await services.sponsorship.revenue(_start_ms(first), _start_ms(last + 1))
-    if query.format == "csv":
-        return files.revenue_file(rows)
-    return Answer.of(RevenueTable(items=[Revenue.of(row) for row in rows]))
+    return _start_ms(first), _start_ms(last + 1)
 
 
 def _number(month: str) -> int:

@@ -16,7 +16,7 @@ from service.api.messages import Answer, respond
 from service.api.operation import Call, admin_read, admin_write
 from service.api.operations import admin_exports as files
 from service.api.operations.bookings import admin_booking_answer, admin_booking_of, booking_position
-from service.api.operations.responses import list_page, newest_first, with_id
+from service.api.operations.responses import list_page, newest_first, searched, with_id
 from service.api.operations.sponsors import campaign_position
 from service.schemas.admin_overview import BookingsQuery
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
@@ -38,7 +38,7 @@ async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
     if query.format == "csv":
         return await files.campaigns_file(services, fetch)
     # A cursor is valid only for the same filter and order.
-    name = f"all campaigns {query.status} {order} {query.query}"
+    name = searched(f"all campaigns {query.status} {order}", query.query)
     return await list_page(services, call, name, fetch, campaign_position, Campaign.for_review, CampaignPage)
 
 
@@ -70,8 +70,7 @@ async def list_sponsors(services: Services, call: Call) -> Answer | Refused:
     fetch = partial(services.sponsorship.sponsors, text=query.query)
     if query.format == "csv":
         return await files.sponsors_file(services, fetch)
-    # A cursor is valid only for the same search.
-    name = f"all sponsors {query.query}"
+    name = searched("all sponsors", query.query)
     return await list_page(services, call, name, fetch, newest_first, ShownSponsor.of, SponsorPage)
 
 

@@ -22,6 +22,7 @@ from service.api.operation import Call, Handler, Operation
 from service.api.operations.account_data import stop_mails, view_stopping
 from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
+from service.api.operations.admin_overview import read_sales
 from service.api.operations.admin_sponsorship import list_campaigns_of, read_dossier
 from service.api.operations.bookings import booking_of, read_steps, send_material
 from service.api.operations.catalog import list_related, place_in_catalog
@@ -36,6 +37,7 @@ from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.account import AccountKeys
+from service.schemas.admin_overview import RevenueQuery
 from service.schemas.bookings import BookingAnswer, VideoMaterial
 from service.schemas.campaigns import CampaignPage
 from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, UseCaseBody, UseCasePage
@@ -55,6 +57,7 @@ from service.schemas.internal import (
     Purchase,
     ReadinessDay,
     RetiredEntries,
+    Sales,
     ShareOfVoice,
     ShareQuery,
     SightingQuery,
@@ -318,7 +321,7 @@ def _row(
 _of_admin = partial(_row, access=Access.REQUIRED, admin=True)
 INTERNAL = (
     _row("readReadiness", "readiness", read_readiness, ReadinessDay),
-    _row("readLoad", "load", read_load, LoadHour, access=Access.REQUIRED, admin=True),
+    _of_admin("readLoad", "load", read_load, LoadHour),
     _row("listPageAds", "page-ads", list_page_ads, PageAds),
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
     _row("findSighting", "sighting", find_sighting, SiteSighting, query=SightingQuery),
@@ -332,7 +335,7 @@ INTERNAL = (
         body=UseCaseBody,
     ),
     _of_admin("previewBot", "bots/{slug}", partial(preview, kind=Kind.BOTS), BotAnswer, "POST", body=BotBody),
-    _row("listRetired", "retired", list_retired, RetiredEntries, access=Access.REQUIRED, admin=True),
+    _of_admin("listRetired", "retired", list_retired, RetiredEntries),
     _row("listRelatedUseCases", "usecases/{slug}/related", partial(list_related, Kind.USECASES), UseCasePage),
     _row("listRelatedBots", "bots/{slug}/related", partial(list_related, Kind.BOTS), BotPage),
     _row("listOutbox", "outbox", list_outbox, OutboxMails),
@@ -354,11 +357,12 @@ INTERNAL = (
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("readFigures", "figures", read_figures, DeliveryFigures, access=Access.REQUIRED, query=FiguresQuery),
     _row("readShare", "slots/{id}/share", read_share, ShareOfVoice, query=ShareQuery),
-    _row("readDossier", "dossiers/{id}", read_dossier, BookingDossier, access=Access.REQUIRED, admin=True),
+    _of_admin("readSales", "sales", read_sales, Sales, query=RevenueQuery),
+    _of_admin("readDossier", "dossiers/{id}", read_dossier, BookingDossier),
     *(_row(*row, **rest) for row, rest in SHARED_ROWS),
-    _row("readSlot", "slots/{id}", read_slot, SlotAnswer, access=Access.REQUIRED, admin=True),
+    _of_admin("readSlot", "slots/{id}", read_slot, SlotAnswer),
     _of_admin("listCampaignsOf", "accounts/{id}/campaigns", list_campaigns_of, CampaignPage, query=SponsorshipQuery),
-    _row("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys, access=Access.REQUIRED, admin=True),
+    _of_admin("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys),
     _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),
     _row("endByLink", "ending/{token}", end_by_link, Ending, "POST"),

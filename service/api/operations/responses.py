@@ -51,6 +51,11 @@ def newest_first(row: Made) -> Before:
     return Before(row.created_ms, row.id)
 
 
+def searched(name: str, text: str | None) -> str:
+    """The name of a list with its search, for `list_page`: a cursor is valid only for the same search."""
+    return name if text is None else f"{name} with {text}"
+
+
 async def list_page(
     services: Services,
     call: Call,

@@ -11,7 +11,7 @@ from service.api.context import Services
 from service.api.messages import Answer, respond
 from service.api.operation import Call, account_operation, admin_read, admin_write
 from service.api.operations.admin_catalog import BODY_BYTES, draft_of, too_large
-from service.api.operations.responses import list_page, newest_first, with_id
+from service.api.operations.responses import list_page, newest_first, searched, with_id
 from service.schemas.catalog import UseCaseBody
 from service.schemas.lists import SponsorshipQuery
 from service.schemas.submissions import (
@@ -69,7 +69,7 @@ async def list_for_review(services: Services, call: Call) -> Answer | Refused:
     order = query.order or "newest"
     fetch = partial(services.submissions.for_review, status, text=query.query, oldest=order == "oldest")
     # A cursor is valid only for the same filter and order.
-    name = f"all submissions {query.status} {order} {query.query}"
+    name = searched(f"all submissions {query.status} {order}", query.query)
     return await list_page(
         services,
         call,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from actors.clock import DAY_MS
 from actors.shared.dates import calendar
@@ -10,8 +11,8 @@ from service.web.pages.admin.record_changes import changes_of
 from service.web.pages.parts.filters import filtered
 from service.web.pages.parts.forms import Field, Form, day_ms_of, moment_text
 from service.web.pages.parts.page import Audience, Page, PageRequest, Template
-from service.web.pages.parts.paging import page_at, paged
-from service.web.pages.parts.words import month
+from service.web.pages.parts.paging import page_at
+from service.web.pages.parts.words import ShortAddress, month, short_url
 
 PERIODS = (7, 28, 91, 365)
 DAY = "Write a date such as 2026-11-30."
@@ -19,16 +20,23 @@ PERIOD = "Choose a day that is not after the last one, and at most a year before
 DAYS = Form({"from": Field("First day", DAY, right=PERIOD), "to": Field("Last day", DAY)})
 
 
+SPONSORS = Form({"query": Field("Name, website or id")})
+
+
 async def sponsors(request: PageRequest) -> Template:
-    cursor = request.query.get("cursor")
-    page = (await request.ask("listSponsors", query={"cursor": cursor})).or_raise()
+    text = request.query.get("query") or None
+    result = await request.ask("listSponsors", query={"query": text, "cursor": request.query.get("cursor")})
+    listed = filtered(result, SPONSORS, request.query)
     counts = (await request.ask("countLists")).or_raise()
+    paging = listed.paging(request, "query", total=None if text else counts["sponsors"])
     values = {
-        "sponsors": page["items"],
-        "total": counts["sponsors"],
-        "paging": paged(request, page, total=counts["sponsors"]),
+        "sponsors": listed.page["items"],
+        "text": text,
+        "total": paging.total,
+        "paging": paging,
+        "csv": page_at("/api/v1/admin/sponsorships/sponsors", format="csv", query=text),
     }
-    return Template("admin_sponsors.html", values)
+    return listed.with_errors(Template("admin_sponsors.html", values))
 
 
 AUDITED = Form(
@@ -61,8 +69,8 @@ def _with_texts(record: Mapping[str, Any]) -> dict[str, Any]:
     changes = [
         {
             "label": audit_words.label(change.name),
-            "before": None if change.before is None else audit_words.value(kind, change.name, change.before),
-            "now": audit_words.value(kind, change.name, change.now),
+            "before": None if change.before is None else _short(audit_words.value(kind, change.name, change.before)),
+            "now": _short(audit_words.value(kind, change.name, change.now)),
         }
         for change in changes_of(record["changes"])
     ]
@@ -72,6 +80,10 @@ def _with_texts(record: Mapping[str, Any]) -> dict[str, Any]:
         "way": audit_words.way(record),
         "changes": changes,
     }
+
+
+def _short(text: str) -> str | ShortAddress:
+    return short_url(text) if text.startswith(("https://", "http://")) else text
 
 
 MONTH = "Write a month such as 2026-01. Choose at most 60 months."
@@ -84,21 +96,79 @@ USUAL = 12
 """The months that the page shows without a choice, as the operation does."""
 
 
+MOST_NAMED = 10
+"""Slots, and sponsors, that the page lists."""
+
+
 async def revenue(request: PageRequest) -> Template:
     query = {name: request.query.get(name) or None for name in ("from", "to")}
     if not any(query.values()):
         query = _months_to(request.now_ms, USUAL)
     table = filtered(await request.ask("getRevenue", query=query), MONTHS, request.query)
-    months = [{**each, "name": month(day_ms_of(f"{each['month']}-01") or 0)} for each in table.page["items"]]
+    sales = await request.ask("readSales", query={} if table.refused else query)
+    months = _with_year_before(table.page["items"], await _year_before(request, query, refused=table.refused))
     values = {
         "months": months,
-        "sums": _sums(months),
+        "sums": [each | _named(each, sales.or_raise()["items"]) for each in _sums(months)],
+        "ahead": sales.or_raise(),
+        "most_named": MOST_NAMED,
         "months_shown": " to ".join(dict.fromkeys((months[-1]["name"], months[0]["name"]))) if months else "",
         "filters": query,
         "spans": [_span(words, number, query, request.now_ms) for words, number in SPANS],
         "csv": page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query),
     }
     return table.with_errors(Template("admin_revenue.html", values))
+
+
+async def _year_before(request: PageRequest, query: Mapping[str, str | None], *, refused: bool) -> Sequence[Any]:
+    """The revenue of the same months a year before."""
+    if refused:
+        return []
+    wanted = dict(query) | {"to": query["to"] or _months_to(request.now_ms, 1)["to"]}
+    asked = {name: None if each is None else _years_on(each, -1) for name, each in wanted.items()}
+    result = await request.ask("getRevenue", query=asked)
+    return [] if result.refused is not None else result.json["items"]
+
+
+def _years_on(month_text: str, years: int) -> str:
+    return f"{int(month_text[:4]) + years:04}{month_text[4:]}"
+
+
+def _with_year_before(months: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The months, newest first, with what was left in the same month a year before in the same currency and mode. A month
+    without payments is listed if that one had some."""
+    nothing = {"payments": 0, "paidCents": 0, "refundedCents": 0, "netCents": 0}
+    rows: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for each in months:
+        rows[each["month"], each["currency"], each["mode"]] = {**each, "beforeCents": None}
+    for each in before:
+        key = (_years_on(each["month"], 1), each["currency"], each["mode"])
+        row = rows.setdefault(key, dict(zip(("month", "currency", "mode"), key, strict=True)) | nothing)
+        row["beforeCents"] = each["netCents"]
+    newest = sorted(rows.values(), key=lambda row: (row["currency"], row["mode"]))
+    newest.sort(key=lambda row: row["month"], reverse=True)
+    return [{**row, "name": month(day_ms_of(f"{row['month']}-01") or 0)} for row in newest]
+
+
+def _named(sums: Mapping[str, Any], sales: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The slots and the sponsors of the sums of one currency and mode, those that paid most first."""
+    own = [each for each in sales if (each["currency"], each["mode"]) == (sums["currency"], sums["mode"])]
+    return {
+        "slots": _by(own, "slot_id", "slot", "/admin/bookings?slot="),
+        "sponsors": _by(own, "tenant_id", "sponsor", "/admin/bookings?sponsor="),
+    }
+
+
+def _by(sales: Sequence[Mapping[str, Any]], key: str, name: str, link: str) -> list[dict[str, Any]]:
+    rows: dict[str, dict[str, Any]] = {}
+    for each in sales:
+        row = rows.setdefault(each[key], {"name": each[name], "link": f"{link}{quote(each[key])}"} | dict(NO_SALE))
+        for part in NO_SALE:
+            row[part] += each[part]
+    return sorted(rows.values(), key=lambda row: -row["paid_cents"])
+
+
+NO_SALE = {"payments": 0, "paid_cents": 0, "refunded_cents": 0}
 
 
 def _months_to(now_ms: int, number: int) -> dict[str, str | None]:

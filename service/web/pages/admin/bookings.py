@@ -121,7 +121,7 @@ async def booking(request: PageRequest) -> Template:
     days, refund = found["days"], _can_refund(shown)
     values = {
         **found,
-        "steps": [_step(record, request.now_ms) for record in records["items"]],
+        "steps": [_step(record, request.now_ms) for record in records["items"] or _known(found)],
         "earlier": records["hasMore"],
         "chart": delivery_chart(days, request.now_ms, shown["weekEnd"]) if days else None,
         "can_refund": refund,
@@ -140,10 +140,17 @@ def _can_refund(shown: Mapping[str, Any]) -> bool:
     )
 
 
+def _known(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The steps that the booking itself tells, newest first, if the audit has none of them, or no longer."""
+    times = {"booking.paid": found["paidAt"], "booking.reserved": found["booking"]["createdAt"]}
+    return [{"action": action, "createdAt": at_ms} for action, at_ms in times.items() if at_ms is not None]
+
+
 def _step(record: Mapping[str, Any], now_ms: int) -> tuple[str, str, bool]:
     """A step of the history: what was done, when, and by whom."""
-    by = record.get("actorEmail") or audit_words.way(record)
-    return audit_words.done(record["action"]), f"{when(record['createdAt'], now_ms, first=True)}, {by}", False
+    by = record.get("actorEmail") or ("actorType" in record and audit_words.way(record))
+    at = str(when(record["createdAt"], now_ms, first=True))
+    return audit_words.done(record["action"]), f"{at}, {by}" if by else at, False
 
 
 async def refund(request: PageRequest) -> SeeOther | FormError:

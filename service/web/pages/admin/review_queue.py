@@ -97,6 +97,7 @@ async def queue(request: PageRequest) -> Template:
         "declines": DECLINES,
         "at": row_with_focus(request, len(requests) + len(entries)),
         "action": this_page(request, *HERE),
+        "csv": page_at("/api/v1/admin/sponsorships/campaigns", format="csv", status=state, query=text),
         "paging": listed.paging(request, "status", "query", total=None if text else counts.get(state)),
     }
     return listed.with_errors(Template("admin_reviews.html", values))

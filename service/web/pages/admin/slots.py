@@ -36,8 +36,10 @@ FRESH = {"side": "left", "durationWeeks": "1", "active": "yes"}
 async def slots(request: PageRequest) -> Template:
     if request.problem is not None:
         return await new_slot(request)
-    shown = [{**each, "page": page_of(each["id"])} for each in await by_name(request)]
-    return Template("admin_slots.html", {"slots": shown})
+    text = request.query.get("query", "").strip()
+    every = [{**each, "page": page_of(each["id"])} for each in await by_name(request)]
+    shown = [each for each in every if text == each["id"] or text.casefold() in each["name"].casefold()]
+    return Template("admin_slots.html", {"slots": shown, "total": len(every), "text": text})
 
 
 async def by_name(request: PageRequest) -> Sequence[Mapping[str, Any]]:
