@@ -184,7 +184,7 @@ async def test_the_page_of_a_booking_has_who_what_money_documents_counts_and_his
         assert words in seen.text, words
     world.memory.audits.clear()
     forgotten = (await boss(world).look(f"/admin/bookings/{booking}")).text
-    assert "Paid the booking Today, 12:00 Reserved the weeks Today, 12:00" in forgotten
+    assert "Paid the booking Today, 12:00 Booked the weeks Today, 12:00" in forgotten
     for link in (page_of(world), "/admin/slots/left-top", f"/admin/audit?target={booking}"):
         assert link in seen.links
 
