@@ -179,12 +179,12 @@ async def test_the_page_of_a_booking_has_who_what_money_documents_counts_and_his
     for words in (
         *("Sponsor Example Tools , account", "Weeks 23 to 29 November, 1 week", "tools.example.com/start"),
         *(f"Payment {row.payment_id}", "Paid USD 120.00, today, 12:00", "Refunded Nothing", "Invoice ", "1,234"),
-        *("Reserved the weeks", "Paid the booking"),
+        *("Booked the weeks", "Paid the booking"),
     ):
         assert words in seen.text, words
     world.memory.audits.clear()
     forgotten = (await boss(world).look(f"/admin/bookings/{booking}")).text
-    assert "Paid the booking Today, 12:00 Reserved the weeks Today, 12:00" in forgotten
+    assert "Paid the booking Today, 12:00 Booked the weeks Today, 12:00" in forgotten
     for link in (page_of(world), "/admin/slots/left-top", f"/admin/audit?target={booking}"):
         assert link in seen.links
 
