@@ -34,9 +34,9 @@ HEADING = re.compile(r"h([1-6])")
 class Element:
     tag: str
     attributes: Attributes
-    around: "tuple[Element, ...]"
+    around: "tuple[Element, ...]" = field(repr=False)
     """The elements around it, from the outermost."""
-    words: list[str]
+    words: list[str] = field(repr=False)
     """The pieces of text of the whole page; those from `first` to `last` are inside."""
     first: int
     last: int | None = None
@@ -65,10 +65,10 @@ class Element:
 class Markup(HTMLParser):
     """A parsed page. `faults` are those of its markup."""
 
-    html: str
-    elements: list[Element] = field(default_factory=list)
+    html: str = field(repr=False)
+    elements: list[Element] = field(default_factory=list, repr=False)
     faults: list[str] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         HTMLParser.__init__(self)
