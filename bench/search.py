@@ -169,7 +169,7 @@ async def loaded(store: PostgresCatalog) -> tuple[CatalogSnapshot, Costs]:
 
 
 def entries_of(listed: CatalogList) -> Sequence[Entry]:
-    return list(listed.entries(slug for _, slug in listed.positions(0, len(listed))))
+    return list(listed.entries([slug for _, slug in listed.positions(0, len(listed))]))
 
 
 async def run(entries: int, count: int, place: Path) -> bool:

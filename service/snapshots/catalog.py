@@ -37,8 +37,8 @@ AT_ONCE_ENTRIES = 2_000
 
 """Entries of a list whose searches take less time than a thread costs: well below a millisecond."""
 AT_FIRST_ENTRIES, SLICE = 10_000, 5_000
-"""More new entries than this are indexed by their titles first, and then in slices, so that neither a start nor
-a change that comes meanwhile has to wait for the rest."""
+"""More new entries than this are indexed by their titles first, and then in slices, so that neither searches after a start
+nor a change that comes meanwhile have to wait for the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,9 @@ class Catalog(SnapshotFollower):
         self._index = SearchIndex(synonyms, self._give_way)
         self._searching = trio.CapacityLimiter(self._limits.searches)
         self._indexing = trio.CapacityLimiter(1)
+        # A start serves a large catalog before it is indexed. Searches wait until it is.
+        self._unindexed: Mapping[Kind, Sequence[str]] = {}
+        self._indexed = trio.Event()
         # The slugs that are indexed in brief, the newest last.
         self._brief: dict[Kind, list[str]] = {}
         # The last searches with their results, least recently used first. Each snapshot has a new dict, so that a search
@@ -162,18 +165,19 @@ class Catalog(SnapshotFollower):
 
     async def _read(self, kind: Kind, work: Callable[[], T]) -> T:
         """Read the index: at once if the list is short, else in a thread."""
-        if len(self.snapshot.lists[kind]) <= AT_ONCE_ENTRIES:
+        if len(self.snapshot.lists[kind]) <= AT_ONCE_ENTRIES and not self._unindexed:
             await trio.lowlevel.checkpoint()
             return work()
-        if self._searching.statistics().tasks_waiting >= self._limits.search_waiters:
-            raise Overloaded
+        for place in (self._searching, self._indexed):
+            if place.statistics().tasks_waiting >= self._limits.search_waiters:
+                raise Overloaded
         with trio.fail_at(answer_due.get()):
+            if self._unindexed:
+                await self._indexed.wait()
             return await self._in_thread(work, self._searching)
 
     def _give_way(self) -> None:
-        # At a start, no request waits for the loop yet.
-        if self.loaded:
-            give_way()
+        give_way()
 
     async def _in_thread(self, work: Callable[[], T], room: trio.CapacityLimiter) -> T:
         return await trio.to_thread.run_sync(work, limiter=room)
@@ -203,12 +207,17 @@ class Catalog(SnapshotFollower):
         return await self._store.state() == (known.number, known.epoch)
 
     async def _round(self) -> None:
+        if self._unindexed:
+            work = partial(self._index_changes, CatalogSnapshot(), self.snapshot, self._unindexed)
+            await self._in_thread(work, self._indexing)
+            self._unindexed = {}
+            self._indexed.set()
         follows = self.loaded
         await super()._round()
-        if self._brief:
-            if follows:
-                await self._in_thread(self._index_slice, self._indexing)
-                self._forget()
+        if self._brief and follows:
+            await self._in_thread(self._index_slice, self._indexing)
+            self._forget()
+        if self._brief or self._unindexed:
             self.wake()
 
     async def _load(self) -> None:
@@ -223,7 +232,10 @@ class Catalog(SnapshotFollower):
             snapshot = await trio.to_thread.run_sync(builder.finished, revision)
         else:
             snapshot = builder.finished(revision)
-        await self._in_thread(partial(self._index_changes, self.snapshot, snapshot, builder.saved), self._indexing)
+        if many and not self.loaded:
+            self._unindexed = builder.saved
+        else:
+            await self._in_thread(partial(self._index_changes, self.snapshot, snapshot, builder.saved), self._indexing)
         del builder
         old, self.snapshot = [self.snapshot], snapshot
         self._first_pages = {}

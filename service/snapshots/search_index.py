@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic_core import from_json
 from tantivy import Document, Filter, Index, SchemaBuilder, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
+from actors.catalog.documents import category_of, title_of
 from actors.catalog.messages import Entry, Kind
 from service.snapshots.search_query import ALL, TITLE, TOPIC, Found, Search, State
 from service.snapshots.search_terms import asked, synonyms_of
@@ -50,14 +51,10 @@ class Texts(NamedTuple):
     category: str | None
 
 
-def texts_of(document: bytes, *, brief: bool = False) -> Texts:
-    """The texts of an entry; without all but its title and category if `brief`."""
+def texts_of(document: bytes) -> Texts:
     entry: dict[str, Any] = from_json(document)
-    title = entry.get("title") or entry.get("name") or ""
     guide: dict[str, Any] = entry.get("guide") or {}
     category = guide.get("category") or entry.get("category")
-    if brief:
-        return Texts(title, (), (), category)
     value: dict[str, Any] = guide.get("value") or {}
     about = (category, entry.get("job"), guide.get("title"))
     rest = [entry.get("roi"), entry.get("who"), entry.get("handle")]
@@ -65,6 +62,7 @@ def texts_of(document: bytes, *, brief: bool = False) -> Texts:
     rest += (value.get("amount"), value.get("label"), value.get("basis"))
     rest += guide.get("platforms", ())
     rest += guide.get("steps", ())
+    title = entry.get("title") or entry.get("name") or ""
     return Texts(title, list(filter(None, about)), list(filter(None, rest)), category)
 
 
@@ -156,11 +154,15 @@ class _List:
                 began = monotonic()
 
 
+def brief_texts_of(document: bytes) -> Texts:
+    return Texts(title_of(document), (), (), category_of(document))
+
+
 def _document(reader: Reader, entry: Entry, brief: bool) -> Document:
     made = Document()
-    texts = texts_of(entry.document, brief=brief)
+    texts = (brief_texts_of if brief else texts_of)(entry.document)
     title = reader.words_of(texts.title)
-    about, rest = (list(map(reader.words_of, each)) for each in (texts.about, texts.rest))
+    about, rest = list(map(reader.words_of, texts.about)), list(map(reader.words_of, texts.rest))
     for name, many in ((TITLE, (title,)), (TOPIC, about), (ALL, (title, *about, *rest))):
         for words in many:
             # Values of a field are apart, so that phrases do not reach from one to the next.

@@ -125,10 +125,13 @@ async def test_related_entries_are_read_once_for_each_snapshot_and_a_bounded_num
 
 
 class Immediate(PromptCatalog):
-    """Indexes at once, without a thread."""
+    """Indexes and searches at once, without a thread."""
 
     async def _in_thread(self, work: Callable[[], T], room: trio.CapacityLimiter) -> T:
         return work()
+
+    async def _read(self, kind: Kind, work: Callable[[], T]) -> T:
+        return await Catalog._read(self, kind, work)
 
 
 async def test_many_new_entries_are_found_by_their_titles_first_and_soon_by_all_of_their_words(
@@ -147,9 +150,31 @@ async def test_many_new_entries_are_found_by_their_titles_first_and_soon_by_all_
         assert not catalog._related, "it may be another entry now"
 
 
-async def test_a_large_change_gives_way_to_the_event_loop_at_each_step_but_at_the_start(
+async def test_a_start_with_many_entries_lists_them_before_they_are_indexed_and_searches_wait_for_that(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(catalog_module, "AT_ONCE_CHANGES", 2)
+    world = CatalogWorld()
+    catalog = Immediate(world.store, CatalogLimits(search_waiters=1))
+    await world.store.replace(of_bots(*(bot(slug, name="Fence") for slug in "abc")))
+    await catalog._round()
+    assert len(catalog.snapshot.page(Kind.BOTS, None, 9).documents) == 3
+    found: list[int] = []
+
+    async def search() -> None:
+        page, _ = await Catalog.search(catalog, Kind.BOTS, "fence", 9)
+        found.append(len(page.documents))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(search)
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(Overloaded):
+            await search()
+        await catalog._round()
+    assert found == [3]
+
+
+async def test_a_large_change_gives_way_to_the_event_loop_at_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name in ((catalog_module, "AT_ONCE_CHANGES"), (search_index, "STRETCH_SECONDS")):
         monkeypatch.setattr(module, name, 0)
     for module, name in ((catalog_entries, "STEP"), (catalog_module, "FREED")):
@@ -158,9 +183,11 @@ async def test_a_large_change_gives_way_to_the_event_loop_at_each_step_but_at_th
     monkeypatch.setattr(catalog_module, "_turn", lambda: turns.append(None))
     world = CatalogWorld()
     catalog = Catalog(world.store)
-    for names, starts in (("abcde", True), ("bcdef", False)):
+    await catalog._round()
+    for names, changed in (("abcde", 5), ("bcdef", 6)):
+        turns.clear()
         await world.store.replace(of_bots(*(bot(slug, name=f"Fence {names}") for slug in names), prune=True))
         await catalog._round()
         assert [slug for _, slug in catalog.snapshot.lists[Kind.BOTS].positions(0, 9)] == sorted(names)
         assert len((await catalog.search(Kind.BOTS, names, 9))[0].documents) == 5
-        assert not turns if starts else len(turns) >= 6
+        assert len(turns) >= changed
