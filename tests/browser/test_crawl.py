@@ -38,6 +38,7 @@ BY_MAIL_OR_FORM = {
     "/sponsor/bookings/{id}/invoice": "linked by bookings that are not samples; the walk of a sponsor opens it",
     "/sponsor/webhooks/{id}": "linked once there is a webhook; the walk of a sponsor opens it",
     "/unsubscribe/{token}": "in a mail",
+    "/shared/{token}": "in a link that a sponsor gives away",
     "/dev/components": "in CONTRIBUTING.md",
 }
 """Pages that no link of the demo leads to, and where people come from."""
