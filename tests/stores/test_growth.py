@@ -81,7 +81,7 @@ STATEMENTS: dict[str, tuple[str, list[Any]]] = {
     "the limits of campaigns": (LEDGER.campaign_counts, [["ten_1"]]),
     "a list of sessions": (SESSIONS.of_email, [EMAIL, NOW]),
     "a sign-in": (SESSIONS.lock_sessions, [[], [EMAIL], NOW]),
-    "the review queue": (OVERSIGHT.review_queue, [NOW, -1, "", 50, 0, 0]),
+    "the review queue": (OVERSIGHT.review_queue, [NOW, -1, "", 50, 0, 0, None, []]),
 }
 MAX_ROWS = 400
 OF_BOOKINGS = ("bookings", "booking_keys", "slot_weeks", "payment_events", "invoices", "webhook_deliveries")
