@@ -23,8 +23,9 @@ serve: $(VENV)/run.stamp
 
 setup: $(VENV)/run.stamp
 
-# A worker for each core. Fewer, less, and where the time goes: make test JOBS=2 ARGS='tests/http --durations=20'
-JOBS ?= auto
+# A worker for each core, and one more while tests wait. `make thorough`, whose tests run several processes, has no such one.
+# Fewer, less, and where the time goes: make test JOBS=2 ARGS='tests/http --durations=20'
+JOBS ?= $(if $(CATALOG_TEST_SLOW),auto,$(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)'))
 test: $(VENV)/test.stamp
 	$(VENV)/bin/python -m pytest -n $(JOBS) --dist loadscope $(ARGS)
 

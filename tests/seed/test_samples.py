@@ -7,7 +7,9 @@ from service.seed.samples import ATTEMPTS, retried
 
 
 @pytest.mark.parametrize("failure", [StorageUnavailable, OutcomeUnknown, Contended])
-async def test_a_change_that_is_not_kept_is_tried_again_some_times(failure: type[TransientStorageError]) -> None:
+async def test_a_change_that_is_not_kept_is_tried_again_some_times(
+    failure: type[TransientStorageError], autojump_clock: object
+) -> None:
     failures = [failure("the connection broke") for _ in range(ATTEMPTS - 1)]
 
     async def change() -> str:
