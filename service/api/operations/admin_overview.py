@@ -58,7 +58,7 @@ async def read_revenue(services: Services, call: Call) -> Answer | Refused:
     return Answer.of(RevenueTable(items=[Revenue.of(row) for row in rows]))
 
 
-MAX_SALES = 1_000
+MAX_SALES = 500
 """The newest payments of a period that are summed by slot and sponsor."""
 
 WEEKS_AHEAD = 8
