@@ -137,8 +137,10 @@ FiguresQuery: type[BaseModel] = create_model(
     by=(_Group, ""),
     page=(Annotated[int, Field(ge=1)], 1),
     rows=(Annotated[int, Field(ge=1, le=100)], 10),
+    compared=(Annotated[int, Field(ge=0, le=1)], 1),
 )
-"""The days of a report, and which rows of its tables to list: of one table or of all, and so many on each page from 1."""
+"""The days of a report, and which rows of its tables to list: of one table or of all, and so many on each page from 1. With
+`compared` 1, the days before are summed as well."""
 
 
 class Figure(BaseModel):

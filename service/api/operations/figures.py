@@ -25,13 +25,15 @@ class Wanted:
     by: str = ""
     page: int = 1
     rows: int = 10
+    compared: bool = True
+    """Whether the days before are summed as well."""
 
 
 async def read_figures(services: Services, call: Call) -> Answer | Refused:
     days, query = days_asked(call, services.clock.now_ms()), call.query
     if isinstance(days, Refused):
         return days
-    wanted = Wanted(call.caller.owner, days, only_asked(call), query.by, query.page, query.rows)
+    wanted = Wanted(call.caller.owner, days, only_asked(call), query.by, query.page, query.rows, query.compared == 1)
     figures = await figures_of(services, wanted)
     return too_long() if figures is None else Answer.of(figures)
 
@@ -56,7 +58,7 @@ async def figures_of(services: Services, wanted: Wanted) -> DeliveryFigures | No
         filtered=FilteredEvents.of(together(each.filtered for each in counted)),
         days=[(day.day * DAY_MS, day.impressions, day.clicks) for day in by_day],
         tables={group: _table(ranked(listed, GROUPS[group]), wanted) for group in groups},
-        before=await _before(services, wanted),
+        before=await _before(services, wanted) if wanted.compared else None,
         costs=[FiguresCost(**cost._asdict()) for cost in costs_of(runs, listed, days, today)],
         campaigns={run.campaign_id: run.campaign for run in everything},
         slots={run.slot_id: run.slot for run in everything},
