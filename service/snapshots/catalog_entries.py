@@ -18,7 +18,7 @@ from service.snapshots.etags import DIGEST_BYTES, digest_of, etag_of
 _NEWEST_FIRST = 2**63 - 1
 """Minus a time, this sorts the newest entry first."""
 
-STEP = 5_000
+STEP = 2_500
 """Changes that are applied at once, in some milliseconds of which no other thread gets any."""
 
 

@@ -13,8 +13,8 @@ from storage.rows.tables import AUDIT
 
 SQL = statements("catalog")
 
-LOAD_ROWS = 500
-"""Entries that are handed over at once. The loop does nothing else for 6 ms meanwhile."""
+LOAD_ROWS = 200
+"""Entries that are handed over at once. The loop does nothing else for 3 ms meanwhile."""
 IMPORT_ROWS = 1_000
 LOAD_SECONDS = 120.0
 IMPORT_SECONDS = 1_800.0
