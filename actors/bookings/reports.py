@@ -17,7 +17,8 @@ LATE_DAYS = 1
 """Events can be counted on so many days after a run ends."""
 
 
-class Sale(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sale:
     """The payments for a slot by one account, in one currency and mode. Names are those of now; None without a profile."""
 
     slot_id: str
@@ -115,8 +116,8 @@ class Run(NamedTuple):
         return range(max(self.first, within.first), min(self.last, within.last, today) + 1)
 
     def cost_cents(self, within: Days, today: int) -> int:
-        """What was paid for these days up to today. Each day that was bought costs the same, and the costs of adjoining days
-        add up to the cent."""
+        """The cents that were paid for these days up to today. Each day that was bought costs the same, and the costs of
+        adjoining days add up to the cent."""
         bought, whole = self.bought(within, today), self.last - self.first + 1
         until = [self.net_cents * (day - self.first) // whole for day in (bought.start, bought.stop)]
         return until[1] - until[0] if bought else 0
@@ -167,8 +168,9 @@ def counted_runs(
     return found, [DayDelivered(day, *of_days[day]) for day in sorted(of_days)]
 
 
-class Cost(NamedTuple):
-    """What was paid in a currency for the days of a report and not refunded, and what the bookings reached there."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The cents that were paid in a currency for the days of a report and not refunded, and the counts of these bookings."""
 
     currency: str
     cents: int

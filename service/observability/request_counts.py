@@ -80,8 +80,8 @@ SPANS = 30
 
 
 class Load(NamedTuple):
-    """What a process did: requests answered, those that failed, refusals and events recorded. And what it had at a moment:
-    connections of the database in use, and mails that wait."""
+    """The load of a process: requests answered, those that failed, refusals and events recorded since its start; and, at a
+    moment, connections of the database in use and mails that wait."""
 
     requests: int
     failures: int
@@ -91,7 +91,7 @@ class Load(NamedTuple):
     mails: int
 
     def since(self, before: "Load") -> "Load":
-        """What was done since another load, which counted from the same start, and what that one had."""
+        """The counts since another load of the same process, and the rest as that one had it."""
         return Load(
             self.requests - before.requests,
             self.failures - before.failures,

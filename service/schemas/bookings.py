@@ -70,7 +70,7 @@ class RefundRequest(Strict):
 
 
 class VideoMaterial(Strict):
-    """What a video is made from: links, notes, or both; null takes it back."""
+    """The material for a video: links, notes, or both; null takes it back."""
 
     material: Note | None = Field(description="Links to material, notes, or both; null for nothing")
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, create_model
 
+from actors.bookings.reports import Cost, Sale
 from service.schemas.bookings import Booking
 from service.schemas.campaigns import Campaign
 from service.schemas.fields import NEWEST_MS, Query, Strict
@@ -165,21 +166,12 @@ class FigureTable(BaseModel):
 
 
 class FiguresBefore(BaseModel):
-    """What the days from `first` to `last` had, which are as many as those of a report and directly before them. `ran` says
-    whether a booking ran on one of them."""
+    """The sums of the days from `first` to `last`, which are as many as those of a report and directly before them. `ran`
+    says whether a booking ran on one of them."""
 
     first: str
     last: str
     ran: bool
-    impressions: int
-    clicks: int
-
-
-class FiguresCost(BaseModel):
-    """What was paid in a currency for the days of a report, without what was refunded, and what it reached."""
-
-    currency: str
-    cents: int
     impressions: int
     clicks: int
 
@@ -194,7 +186,7 @@ class DeliveryFigures(Delivered):
     days: list[tuple[int, int, int]]
     tables: dict[str, FigureTable]
     before: FiguresBefore | None
-    costs: list[FiguresCost]
+    costs: list[Cost]
     campaigns: dict[str, str]
     slots: dict[str, str]
 
@@ -365,26 +357,12 @@ class BookingDossier(BaseModel):
     days: list[tuple[int, int, int]]
 
 
-class SlotSale(BaseModel):
-    """What one account paid for a slot, in one currency and mode, and what of it was refunded."""
-
-    slot_id: str
-    slot: str
-    tenant_id: str
-    sponsor: str | None
-    currency: str
-    mode: str
-    payments: int
-    paid_cents: int
-    refunded_cents: int
-
-
 class Sales(BaseModel):
     """The payments of some months by slot and account, and how much of the next weeks is sold. If it is not `complete`, the
     newest payments are summed. `weeks` are those of all slots for sale, of which `sold` are paid for and `held` held; the
     others cost `openCents` together."""
 
-    items: list[SlotSale]
+    items: list[Sale]
     complete: bool
     weeksAhead: int
     weeks: int

@@ -23,7 +23,7 @@ from service.schemas.admin_overview import (
     ReviewPage,
 )
 from service.schemas.audit import Audit, AuditPage, AuditQuery
-from service.schemas.internal import Sales, SlotSale
+from service.schemas.internal import Sales
 from service.schemas.lists import ReviewsQuery
 from service.schemas.reports import MAX_SITE_DAYS as MAX_DAYS
 from service.schemas.reports import USUAL_SITE_DAYS as USUAL_DAYS
@@ -73,7 +73,7 @@ async def read_sales(services: Services, call: Call) -> Answer | Refused:
     ahead = services.placements.snapshot.outlook(week_of(now_ms) + WEEK_MS, WEEKS_AHEAD, now_ms)
     return Answer.of(
         Sales(
-            items=[SlotSale(**sale._asdict()) for sale in sales],
+            items=list(sales),
             complete=sum(sale.payments for sale in sales) < MAX_SALES,
             weeksAhead=WEEKS_AHEAD,
             weeks=ahead.weeks,

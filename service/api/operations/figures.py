@@ -11,13 +11,13 @@ from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call
 from service.api.operations.reports import days_asked, only_asked, runs_of, too_long
-from service.schemas.internal import DeliveryFigures, Figure, FiguresBefore, FiguresCost, FigureTable
+from service.schemas.internal import DeliveryFigures, Figure, FiguresBefore, FigureTable
 from service.schemas.reports import FilteredEvents, rate
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Whose report of which days and bookings, and which rows of its tables: of one or of all, and so many on a page."""
+    """A report: the account, days and bookings, and the rows of its tables: of one table or of all, and so many on a page."""
 
     tenant_id: str
     days: Days
@@ -59,7 +59,7 @@ async def figures_of(services: Services, wanted: Wanted) -> DeliveryFigures | No
         days=[(day.day * DAY_MS, day.impressions, day.clicks) for day in by_day],
         tables={group: _table(ranked(listed, GROUPS[group]), wanted) for group in groups},
         before=await _before(services, wanted) if wanted.compared else None,
-        costs=[FiguresCost(**cost._asdict()) for cost in costs_of(runs, listed, days, today)],
+        costs=costs_of(runs, listed, days, today),
         campaigns={run.campaign_id: run.campaign for run in everything},
         slots={run.slot_id: run.slot for run in everything},
     )
