@@ -98,7 +98,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if SLOW:
         return
     wanted = named(config.args)
-    left = [item for item in items if item.path not in wanted and is_repetition(item)]
+    left = [
+        item
+        for item in items
+        if item.path not in wanted and is_repetition(item.nodeid, {mark.name for mark in item.iter_markers()})
+    ]
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in set(left)]

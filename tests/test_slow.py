@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.slow import ROOT, SMOKE, THOROUGH
+from tests.slow import ROOT, SMOKE, THOROUGH, is_repetition
 
 CONCERNS = {path.parent.name for path in (ROOT / "actors").glob("*/__init__.py")} - {"kernel", "shared"}
 
@@ -34,3 +34,19 @@ def test_a_file_of_smoke_tests_has_one(name: str) -> None:
     assert re.search(
         r"^(@|pytestmark = )smoke$|\[smoke\]", (ROOT / "tests" / name).read_text(encoding="utf-8"), re.MULTILINE
     )
+
+
+@pytest.mark.parametrize(
+    ("folder", "marks", "left_out"),
+    [
+        ("acceptance", (), True),
+        ("acceptance", ("smoke",), False),
+        ("acceptance", ("smoke", "repeats"), True),
+        ("api", (), False),
+        ("api", ("repeats",), True),
+    ],
+)
+def test_a_test_that_repeats_another_is_left_out_wherever_it_is(
+    folder: str, marks: tuple[str, ...], left_out: bool
+) -> None:
+    assert is_repetition(f"tests/{folder}/test_some.py::test_some", marks) is left_out

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.catalog.documents import category_of
+from actors.catalog.documents import category_of, title_of
 
 
 def test_the_category_of_an_entry_is_its_own_or_its_guides() -> None:
@@ -22,3 +22,11 @@ def test_no_other_text_is_taken_for_the_category(before: str, category: str | No
         assert category_of(json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace")) == (
             category and category.encode("utf-8", "replace").decode()
         )
+
+
+@given(st.text(max_size=20), st.sampled_from(["title", "name"]), st.text(max_size=20))
+def test_no_other_text_is_taken_for_the_title(before: str, field: str, title: str) -> None:
+    quoted = before + f'"{field}":"x"'
+    fields = {"slug": quoted, field: title, "job": quoted, **({"guide": {"title": "x"}} if field == "title" else {})}
+    assert title_of(json.dumps(fields).encode()) == title
+    assert title_of(b"{}") == ""
