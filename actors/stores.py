@@ -13,6 +13,7 @@ from actors.events.secrets import SecretStore
 from actors.events.servers import AskServers
 from actors.events.sites import SiteStore
 from actors.events.store import EventStore, Sections
+from actors.kernel.clock_mover import ClockStore
 from actors.keys.store import KeyStore
 from actors.mail.store import Outbox
 from actors.nodes.store import NodeStore
@@ -73,5 +74,6 @@ class Stores:
     accounts: AccountStore
     retention: RetentionStore
     webhooks: WebhookStore
+    clock: ClockStore
     sections: Sections | None = None
     ask_servers: AskServers | None = None
