@@ -222,7 +222,7 @@ def _common(services: Services) -> dict[str, object]:
     mover = services.clock_mover
     return {
         "now_ms": services.clock.now_ms(),
-        "clock_ahead": 0 if mover is None else mover.clock.ahead_ms // SECOND_MS,
+        "clock_ahead": None if mover is None else mover.clock.ahead_ms // SECOND_MS,
         "base_url": services.base_url,
         "billing_mode": services.config.billing.mode,
         "here": "",
