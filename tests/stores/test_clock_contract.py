@@ -1,15 +1,11 @@
 """The contract of a moved clock, over Postgres and in memory: it never goes back, and what is due next is found."""
 
-from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
-
-import pytest
 
 from actors.accounts.messages import Deletion
 from actors.accounts.state import Decision as AccountsDecision
 from actors.accounts.state import LockSet as AccountsWanted
-from actors.bookings.records import BookingStatus, CampaignStatus
+from actors.bookings.records import Booking, BookingStatus, CampaignStatus
 from actors.kernel.clock_mover import ClockStore
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.times import HOUR_MS
@@ -17,13 +13,26 @@ from actors.values import BatchId, OutboxMessage
 from storage.postgres.clock import PostgresClock
 from tests.doubles.clock import MemoryClock
 from tests.doubles.tables import Memory
-from tests.stores.books import NOW, Books, a_world, booking, campaign
+from tests.stores.books import NOW, Books, a_world, booking, campaign, week
 from tests.stores.conftest import Stores, beside
 from tests.stores.test_keys_and_quota_contract import key
 from tests.stores.webhooks import Post, told, webhook
 
-ODD = 77
-"""A due time is after `NOW` by these milliseconds."""
+PAID: dict[str, Any] = {"status": BookingStatus.PAID, "paid_ms": NOW}
+REFUNDING: dict[str, Any] = {"status": BookingStatus.REFUNDING, "paid_ms": NOW}
+BOOKINGS: dict[str, tuple[int, dict[str, Any]]] = {
+    "a hold": (1, {"hold_ms": NOW + 1}),
+    "the hold of a cancelled booking": (0, {"hold_ms": NOW + 10, "status": BookingStatus.CANCELLED}),
+    "a step of a schedule": (2, {**PAID, "next_step_ms": NOW + 2}),
+    "a step of the demo": (0, {**PAID, "next_step_ms": NOW + 20, "demo": True}),
+    "a step of a booking that is not paid": (0, {**REFUNDING, "next_step_ms": NOW + 21}),
+    "a refund": (3, {**REFUNDING, "refund_due_ms": NOW + 3}),
+    "a refund of a disputed payment": (0, {**REFUNDING, "refund_due_ms": NOW + 30, "disputed": True}),
+}
+"""By kind: when it is due after `NOW`, or 0 if nothing is due; and the fields of the booking."""
+
+DIGEST, KEY, MAIL, DELETION, DELIVERY = range(4, 9)
+"""When the others are due after `NOW`."""
 
 
 def store_of(stores: Stores) -> ClockStore:
@@ -40,73 +49,46 @@ async def test_a_clock_that_never_was_moved_is_at_zero_and_one_that_was_never_go
         assert await store.ahead_ms() == stored
 
 
-async def _booked(stores: Stores, **changes: Any) -> None:
-    await Books(stores, "two/bookings").lay_out(booking(**{"next_step_ms": None, **changes}))
+async def test_what_is_due_is_found_in_all_tables_one_after_the_other(stores: Stores) -> None:
+    store = store_of(stores)
+    await a_world(Books(stores))
+    await Books(stores, "two/bookings").accounts(1)
+    assert await store.next_due(-1, NOW + DIGEST) is None
+    await _lay_out(stores)
+    due = [at for at, _ in BOOKINGS.values() if at] + [DIGEST, KEY, MAIL, DELETION, DELIVERY]
+    found, after_ms = [], NOW
+    while (next_ms := await store.next_due(after_ms, NOW + DIGEST)) is not None:
+        found.append(next_ms - NOW)
+        after_ms = next_ms
+    assert found == due
+    assert await store.next_due(-1, NOW + DIGEST) == NOW + 1, "the same without a bound"
 
 
-async def _submitted(stores: Stores, **changes: Any) -> None:
-    await Books(stores, "two/bookings").lay_out(campaign(3, status=CampaignStatus.PENDING, submitted_ms=NOW, **changes))
-
-
-async def _issued(stores: Stores, **changes: Any) -> None:
-    made = Snapshot(keys={"key_1": key(1, tenant_id="ten_1", end_notice_ms=NOW + ODD, **changes)})
-    await stores.keys.transact(BatchId("keys", 1), LockSet((), (), ()), lambda _: Decision(changed=made), NOW)
-
-
-async def _mailed(stores: Stores) -> None:
-    mail = OutboxMessage("let_1", "ann@example.com", "claim_code", b"nonce", NOW + ODD, NOW + HOUR_MS)
-    await stores.keys.transact(BatchId("keys", 1), LockSet((), (), ()), lambda _: Decision(outbox=[mail]), NOW)
-
-
-async def _deleted(stores: Stores) -> None:
-    deletion = Deletion(
-        tenant_id="ten_1", email="owner1@example.com", requested_ms=NOW, confirmed_ms=NOW, due_ms=NOW + ODD
+async def _lay_out(stores: Stores) -> None:
+    """A row of each kind that may be due, and those that are like them and are not."""
+    books = Books(stores, "three/bookings")
+    await books.lay_out(
+        *(_booking(number, **changes) for number, (_, changes) in enumerate(BOOKINGS.values(), 1)),
+        campaign(3, status=CampaignStatus.PENDING, submitted_ms=NOW),
+        campaign(4, status=CampaignStatus.PENDING, submitted_ms=NOW, demo=True),
     )
-    decision = AccountsDecision(deletions={deletion.email: deletion})
-    await stores.accounts.transact(BatchId("accounts", 1), AccountsWanted((), ()), lambda _: decision)
-
-
-async def _published(stores: Stores) -> None:
+    keys = {
+        "key_1": key(1, tenant_id="ten_1", end_notice_ms=NOW + KEY),
+        "key_2": key(2, tenant_id="ten_1", end_notice_ms=NOW + 40, revoked_ms=NOW),
+        "key_3": key(3, tenant_id="ten_2", end_notice_ms=NOW + 41),
+    }
+    mail = OutboxMessage("let_1", "ann@example.com", "claim_code", b"nonce", NOW + MAIL, NOW + HOUR_MS)
+    decision = Decision(changed=Snapshot(keys=keys), outbox=[mail])
+    await stores.keys.transact(BatchId("keys", 1), LockSet((), (), ()), lambda _: decision, NOW)
+    deletion = Deletion(
+        tenant_id="ten_1", email="owner1@example.com", requested_ms=NOW, confirmed_ms=NOW, due_ms=NOW + DELETION
+    )
+    ended = AccountsDecision(deletions={deletion.email: deletion})
+    await stores.accounts.transact(BatchId("accounts", 1), AccountsWanted((), ()), lambda _: ended)
     post = Post(stores.webhooks, stores.below)
     await post.add(webhook())
-    await post.publish(told(1, at_ms=NOW + ODD))
+    await post.publish(told(1, at_ms=NOW + DELIVERY))
 
 
-PAID: dict[str, Any] = {"status": BookingStatus.PAID, "paid_ms": NOW}
-REFUNDING: dict[str, Any] = {"status": BookingStatus.REFUNDING, "paid_ms": NOW}
-STEP: dict[str, Any] = {"next_step_ms": NOW + ODD}
-REFUND: dict[str, Any] = {"refund_due_ms": NOW + ODD}
-CASES: dict[str, tuple[Callable[[Stores], Awaitable[None]], bool]] = {
-    "a hold": (partial(_booked, hold_ms=NOW + ODD), True),
-    "the hold of a cancelled booking": (
-        partial(_booked, hold_ms=NOW + ODD, status=BookingStatus.CANCELLED, cancelled_ms=NOW),
-        False,
-    ),
-    "a step of a schedule": (partial(_booked, **PAID, **STEP), True),
-    "a step of the demo": (partial(_booked, **PAID, **STEP, demo=True), False),
-    "a step of a booking that is not paid": (partial(_booked, **REFUNDING, **STEP), False),
-    "a refund": (partial(_booked, **REFUNDING, **REFUND), True),
-    "a refund of a disputed payment": (partial(_booked, **REFUNDING, **REFUND, disputed=True), False),
-    "the digest of reviews": (_submitted, True),
-    "a review of the demo": (partial(_submitted, demo=True), False),
-    "the notice of a key that ends": (_issued, True),
-    "that of a revoked key": (partial(_issued, revoked_ms=NOW), False),
-    "a mail": (_mailed, True),
-    "the deletion of an account": (_deleted, True),
-    "a delivery of a webhook": (_published, True),
-}
-
-
-@pytest.mark.parametrize(("lay_out", "is_due"), CASES.values(), ids=CASES)
-async def test_what_is_due_next_is_found(
-    stores: Stores, lay_out: Callable[[Stores], Awaitable[None]], is_due: bool
-) -> None:
-    books, store = Books(stores), store_of(stores)
-    await a_world(books)
-    await books.accounts(1)
-    assert await store.next_due(-1, NOW + ODD) is None
-    await lay_out(stores)
-    due_ms = NOW + ODD if is_due else None
-    assert await store.next_due(NOW, NOW + ODD) == due_ms, "later than now"
-    assert await store.next_due(NOW + ODD - 1, NOW + ODD) == due_ms
-    assert await store.next_due(NOW + ODD, NOW + ODD) is None, "what is due at that moment is not due after it"
+def _booking(number: int, **changes: Any) -> Booking:
+    return booking(number, **{"week_start_ms": week(number), "next_step_ms": None, **changes})
