@@ -13,7 +13,6 @@ from actors.events.secrets import SecretStore
 from actors.events.servers import AskServers
 from actors.events.sites import SiteStore
 from actors.events.store import EventStore, Sections
-from actors.kernel.clock_mover import ClockStore
 from actors.keys.store import KeyStore
 from actors.mail.store import Outbox
 from actors.nodes.store import NodeStore
@@ -49,6 +48,23 @@ class Announcements(Protocol):
     """Changes that other nodes and commands announce."""
 
     def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> Awaitable[None]: ...
+
+
+class ClockStore(Protocol):
+    """By how much the clock of a database is ahead, and what is due. Methods raise `StorageUnavailable`."""
+
+    async def ahead_ms(self) -> int:
+        """Milliseconds by which the clock was moved; 0 for a database whose clock never was."""
+        ...
+
+    async def set_ahead(self, ahead_ms: int) -> None:
+        """Store it. A smaller value than the stored one changes nothing."""
+        ...
+
+    async def next_due(self, after_ms: int, digest_ms: int) -> int | None:
+        """The first time after `after_ms` at which a task has work: a hold, step, refund, deletion, or a mail or webhook to
+        send. The digest of reviews is due `digest_ms` after the last one."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -178,7 +178,7 @@ def _clock_mover(
     next_due = partial(stores.clock.next_due, digest_ms=services.ledger.rules.digest_ms)
     due = (services.sweeper, *background, services.mail, services.webhook_sender)
     seen = (services.visitor_secrets, services.events.filtered, services.catalog, services.placements)
-    return ClockMover(clock, stores.clock, next_due, due, (*pruning, *seen))
+    return ClockMover(clock, stores.clock.set_ahead, next_due, due, (*pruning, *seen))
 
 
 def _machine(clock: Clock) -> Clock:

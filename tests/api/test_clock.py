@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+import trio
 
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.times import WEEK_MS
@@ -137,6 +138,14 @@ async def test_a_move_that_takes_too_long_says_where_it_is(here: World) -> None:
     answer = await move(here, LATER)
     assert answer.words == "503 service_unavailable"
     assert "2026-11-18 12:00:00 UTC" in answer.json["message"]
+
+
+async def test_a_move_may_take_longer_than_other_requests(here: World) -> None:
+    here.memory.before = partial(trio.sleep, 0.2)
+    for send in (partial(move, here, LATER), partial(Visitor(here).send, PATH, do="day")):
+        began = trio.current_time()
+        assert (await send()).status in (200, 303)
+        assert trio.current_time() - began > here.config.http.answer_seconds + 1
 
 
 async def test_a_move_does_in_order_what_time_would_have_done(here: World) -> None:

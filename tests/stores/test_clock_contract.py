@@ -6,8 +6,8 @@ from actors.accounts.messages import Deletion
 from actors.accounts.state import Decision as AccountsDecision
 from actors.accounts.state import LockSet as AccountsWanted
 from actors.bookings.records import Booking, BookingStatus, CampaignStatus
-from actors.kernel.clock_mover import ClockStore
 from actors.keys.state import Decision, LockSet, Snapshot
+from actors.stores import ClockStore
 from actors.times import HOUR_MS
 from actors.values import BatchId, OutboxMessage
 from storage.postgres.clock import PostgresClock

@@ -67,11 +67,9 @@ async def move_clock(services: Services, call: Call) -> Answer | Refused:
     refused = _refused(call.body, mover.clock)
     if refused is not None:
         return refused
-    to_ms = call.body.target_ms(mover.clock.now_ms())
-    reached_ms = await mover.move(to_ms)
-    if reached_ms < to_ms:
-        words = f"The clock is at {_written(reached_ms)}: the move took longer than {mover.seconds:g} s. Move it again."
-        return unavailable(words)
+    if not await mover.move(call.body.target_ms(mover.clock.now_ms())):
+        reached = _written(mover.clock.now_ms())
+        return unavailable(f"The clock is at {reached}: the move took longer than {mover.seconds:g} s. Move it again.")
     return _state(mover.clock)
 
 
