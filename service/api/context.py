@@ -19,6 +19,7 @@ from actors.events.servers import ServerWatch
 from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
 from actors.kernel.actor import Actor
+from actors.kernel.clock_mover import ClockMover
 from actors.kernel.statistics import ActorStatistics
 from actors.keys.actor import KeyActor
 from actors.keys.cache import KeyCache
@@ -91,6 +92,8 @@ class Services:
     webhooks: WebhookActor
     webhook_sender: WebhookSender
     webhook_signer: WebhookSigner
+    clock_mover: ClockMover | None = None
+    """None unless the service is for developers."""
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:

@@ -103,6 +103,7 @@ class Operation:
     keyed: bool = False  # reads the header `Idempotency-Key`
     while_suspended: bool = False  # the session of a suspended account may call this
     pays: bool = False  # calls the payment processor, so the deadline is longer
+    extra_seconds: float = 0.0  # by which the deadline is longer for another reason
     third_party: bool = False  # texts of the response are written by others than the operator
     tool: Tool | None = None  # for reads only
     tool_list: ToolList | None = None  # what that tool's result has in addition

@@ -13,7 +13,7 @@ from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.catalog.actor import CatalogEditor
 from actors.catalog.submission_actor import SubmissionActor
-from actors.clock import Clock, Entropy
+from actors.clock import Clock, Entropy, MovableClock
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
 from actors.events.filtered import FilteredCounts
@@ -24,6 +24,8 @@ from actors.events.servers import ServerWatch
 from actors.events.sites import SiteBook
 from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
+from actors.kernel.clock_mover import ClockMover
+from actors.kernel.periodic import PeriodicTask
 from actors.kernel.pruner import Pruner, Pruning
 from actors.kernel.statistics import Observer, ServedBatch
 from actors.kernel.supervision import Member
@@ -143,6 +145,9 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
     watches: list[Member] = [services.visitor_secrets]
     watches += [services.event_servers] if stores.ask_servers is not None else []
     watches += [services.sites] if limits.sites.count else []
+    pruner = Pruner(prunings(stores, limits.retention), clock)
+    if isinstance(clock, MovableClock):
+        services.clock_mover = _clock_mover(services, stores, clock, (key_ends, services.eraser), (partitions, pruner))
     return Assembly(
         services=services,
         metrics=_metrics(services, stores.database.statistics, ports.tracer),
@@ -157,9 +162,28 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
             *senders,
             *background,
             *watches,
-            Pruner(prunings(stores, limits.retention), clock),
+            pruner,
         ],
     )
+
+
+def _clock_mover(
+    services: Services,
+    stores: Stores,
+    clock: MovableClock,
+    background: Sequence[PeriodicTask],
+    pruning: Sequence[PeriodicTask],
+) -> ClockMover:
+    """The tasks in the order of a stop: the work that is due, then its mails and webhooks."""
+    next_due = partial(stores.clock.next_due, digest_ms=services.ledger.rules.digest_ms)
+    due = (services.sweeper, *background, services.mail, services.webhook_sender)
+    seen = (services.visitor_secrets, services.events.filtered, services.catalog, services.placements)
+    return ClockMover(clock, stores.clock.set_ahead, next_due, due, (*pruning, *seen))
+
+
+def _machine(clock: Clock) -> Clock:
+    """The clock for signatures of webhooks, whose receivers compare it with their own."""
+    return clock.machine if isinstance(clock, MovableClock) else clock
 
 
 def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> Services:
@@ -170,7 +194,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
     links = Links(base_url, secrets.links)
     gateway = ports.payments or payment_gateway(config, links, clock)
     signer = WebhookSigner(secrets.webhooks)
-    receivers = ports.receivers or HttpReceivers(signer, clock, config.webhooks.allow_networks, base_url)
+    receivers = ports.receivers or HttpReceivers(signer, _machine(clock), config.webhooks.allow_networks, base_url)
     accounts = AccountActor(stores.accounts, clock, entropy, secrets.codes, limits.accounts, node=node, limits=bounds)
     ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=bounds)
     services = Services(

@@ -15,7 +15,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from actors.catalog.messages import Entry, Kind
 from actors.catalog.store import Import
-from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
+from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, MovableClock, day_of, month_of
 from actors.events.store import Sections
 from actors.kernel.supervision import running
 from actors.keys.messages import Key
@@ -32,6 +32,7 @@ from actors.webhooks.store import DeliveryFailed
 from service.api.context import Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
+from service.config.deployment import clock_obstacle
 from service.config.loading import load
 from service.config.model import Config
 from service.observability.metrics import Metrics
@@ -46,6 +47,7 @@ from tests.api.asgi import Client
 from tests.api.conformity import BASE_URL, check
 from tests.doubles.accounts import MemoryAccounts
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
+from tests.doubles.clock import MemoryClock
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.events import MemoryEvents
 from tests.doubles.keys import MemoryKeys
@@ -375,11 +377,12 @@ async def open_world(
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),
         webhooks=MemoryWebhooks(memory),
+        clock=MemoryClock(memory),
     )
     endpoints = Endpoints()
     ports = Ports(
         replace(NODE, id=f"n{number}"),
-        clock,
+        clock if clock_obstacle(config) else MovableClock(clock),
         entropy,
         SECRETS,
         mail=postbox,

@@ -64,6 +64,7 @@ LOOKS = (
     Look("receipt", "/receipt/{token}", "RECEIPT"),
     Look("checkout-cancelled", "/checkout-cancelled"),
     Look("outbox", "/dev/outbox"),
+    Look("clock", "/dev/clock"),
     Look("components", "/dev/components", who=("visitor",)),
     Look("device", "/device"),
     Look("device-asked", "/device", "/device?user_code=DEVICE", ("account",), pressed="Continue"),

@@ -156,6 +156,7 @@ class Memory:
     submissions: dict[str, Submission] = field(default_factory=dict)
     catalog: CatalogTables = field(default_factory=CatalogTables)
     digest_mailed_ms: int = 0
+    clock_ahead_ms: int = 0
     submissions_mailed_ms: int = 0
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)

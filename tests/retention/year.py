@@ -44,6 +44,7 @@ from service.running.assembly import Assembly, Classes, Ports, assemble, pruning
 from service.running.limits import Limits
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
+from storage.postgres.clock import PostgresClock
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.nodes import PostgresNodes
 from storage.postgres.sites import PostgresSites
@@ -53,6 +54,7 @@ from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
 from tests.api.world import NODE, SECRETS, Postbox
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
+from tests.doubles.clock import MemoryClock
 from tests.doubles.mail import MemoryOutbox
 from tests.doubles.nodes import MemoryNodes
 from tests.doubles.sites import MemorySites
@@ -116,12 +118,12 @@ def stores_in(below: Memory | Database) -> Stores:
     shared = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "below"}
     if isinstance(below, Memory):
         shared |= {"outbox": MemoryOutbox(below), "catalog": MemoryCatalog(below)}
-        shared |= {"submissions": MemorySubmissions(below)}
+        shared |= {"submissions": MemorySubmissions(below), "clock": MemoryClock(below)}
         shared |= {"sites": MemorySites(below), "nodes": MemoryNodes(below)}
         shared |= {"visitor_secrets": MemoryVisitorSecrets(below)}
         return Stores(database=MemoryDatabase(trio.lowlevel.checkpoint), announcements=Unheard(), **shared)
     shared |= {"outbox": PostgresOutbox(below), "catalog": PostgresCatalog(below)}
-    shared |= {"submissions": PostgresSubmissions(below)}
+    shared |= {"submissions": PostgresSubmissions(below), "clock": PostgresClock(below)}
     shared |= {"sites": PostgresSites(below), "nodes": PostgresNodes(below)}
     shared |= {"visitor_secrets": PostgresVisitorSecrets(below)}
     return Stores(database=below, announcements=Unheard(), **shared)

@@ -91,6 +91,7 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/admin/bots/{slug}", "preview"): "previewBot",
     ("/admin/slots/new", "create"): "createSlot",
     ("/admin/slots/{id}", "save"): "editSlot",
+    ("/dev/clock", "time"): "moveClock",
 }
 """The operation behind each form that declares its fields."""
 
@@ -113,7 +114,7 @@ UNTYPED = {
         "email",
         "token",
     ),
-    *("slug", "addedAt", "updatedAt", "guide"),
+    *("slug", "addedAt", "updatedAt", "guide", "advanceSeconds"),
 }
 """Properties that a form sends without a field of its own, or that its first step has asked for."""
 

@@ -33,6 +33,7 @@ NOTICES: Mapping[str, str] = {
     "submission_sent": "Your submission is sent and waits for review. You get an email with the answer.",
     "submission_accepted": "The submission is accepted. Its entry is in the catalog within a second.",
     "submission_declined": "The submission is declined. The account gets your note by email.",
+    "clock_moved": "The clock is moved. All that was due on the way is done.",
     "material_sent": "The material for the video is saved.",
     "refund_requested": "Your request is sent. An administrator decides, and you get an email with the answer.",
     "reserved": "The week is held for you. Pay before the hold ends.",

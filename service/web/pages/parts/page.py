@@ -19,7 +19,8 @@ from service.api.dispatch import dispatch
 from service.api.messages import Headers, Request
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
-from service.api.operations.internal import INTERNAL, outbox_is_open
+from service.api.operations.development import outbox_is_open
+from service.api.operations.internal import INTERNAL
 from service.api.validation import IDEMPOTENCY_KEY, read_form
 from service.config.model import Config
 from service.web.pages.parts.forms import NOTHING, Form, wrong
@@ -242,6 +243,8 @@ class Page:
     indexed: bool = False
     """Whether search engines should list it: it has a canonical address, a card, and a place in the sitemap."""
     forms: Mapping[str, Form] = field(default_factory=dict)
+    json: str = ""
+    """The operation that a program calls by posting JSON to the page's address."""
     body_bytes: int | None = None
     """The most bytes of a form; overrides the configured limit."""
 
