@@ -19,14 +19,15 @@ LATE_DAYS = 1
 
 @dataclass(frozen=True, slots=True)
 class Sale:
-    """The payments for a slot by one account, in one currency and mode. Names are those of now; None without a profile."""
+    """The payments in a currency and mode for a slot or, `of_sponsors`, of an account, with its name of now, None without a
+    profile. Those of all others together have no id, and `number` is how many these are."""
 
-    slot_id: str
-    slot: str
-    tenant_id: str
-    sponsor: str | None
     currency: str
     mode: str
+    of_sponsors: bool
+    id: str | None
+    name: str | None
+    number: int
     payments: int
     paid_cents: int
     refunded_cents: int
