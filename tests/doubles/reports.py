@@ -50,6 +50,7 @@ def runs(memory: Memory, tenant_id: str, days: Days, most: int) -> Sequence[Run]
             last=day_of(row.week_end_ms) - 1,
             currency=row.money_currency,
             net_cents=row.left_cents,
+            mode=row.mode,
         )
         for row in rows
     ]

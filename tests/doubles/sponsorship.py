@@ -167,7 +167,7 @@ class MemorySponsorship(MemoryStore):
         views = [booking_view(self._memory, row) for row in _page(self._bookings_of(tenant_id), None, most)]
         rows = [each.booking for each in views]
         money = (
-            MoneyOf(row.money_currency, row.paid_cents or row.amount_cents, row.refunded_cents, row.paid_ms)
+            MoneyOf(row.money_currency, row.paid_cents or row.amount_cents, row.refunded_cents, row.paid_ms, row.mode)
             for row in rows
         )
         return totals_of(money, sum(each.impressions for each in views), sum(each.clicks for each in views))
