@@ -427,7 +427,7 @@ CONTRACT = {
         {"name": "One more", "side": "left", "weekPriceCents": 100},
         more="409",
     ),
-    "editSlot": Row("PATCH /api/v1/admin/sponsorships/slots/{id}", admin("admin:write"), {"active": False}),
+    "editSlot": Row("PATCH /api/v1/admin/sponsorships/slots/{id}", admin("admin:write"), {"active": False}, more="409"),
     "retireSlot": Row("DELETE /api/v1/admin/sponsorships/slots/{id}", admin("admin:write")),
     "getStoredUseCase": Row("GET /api/v1/admin/catalog/usecases/{slug}", admin("admin:read")),
     "putUseCase": Row(

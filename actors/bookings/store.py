@@ -338,8 +338,8 @@ class SponsorshipStore(Protocol):
         ...
 
     async def sales(self, from_ms: int, until_ms: int, most: int) -> Sequence[Sale]:
-        """The sums of the newest `most` payments of real bookings in [from_ms, until_ms), by slot, sponsor, currency and
-        mode, those who paid most first."""
+        """The sums of the payments of real bookings in [from_ms, until_ms) by currency and mode: by slot, then by account,
+        the `most` of each for which most was paid, and all others together."""
         ...
 
     async def list_counts(self, now_ms: int) -> ListCounts:

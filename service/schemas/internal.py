@@ -358,12 +358,10 @@ class BookingDossier(BaseModel):
 
 
 class Sales(BaseModel):
-    """The payments of some months by slot and account, and how much of the next weeks is sold. If it is not `complete`, the
-    newest payments are summed. `weeks` are those of all slots for sale, of which `sold` are paid for and `held` held; the
-    others cost `openCents` together."""
+    """The payments of some months by slot and by account, and how much of the next weeks is sold. `weeks` are those of all
+    slots for sale, of which `sold` are paid for and `held` held; the others cost `openCents` together."""
 
     items: list[Sale]
-    complete: bool
     weeksAhead: int
     weeks: int
     sold: int

@@ -52,3 +52,16 @@ async def test_revenue_has_the_year_before_slots_sponsors_and_the_next_weeks_eac
         assert words in seen.text, words
     assert "/admin/bookings?slot=left-top" in seen.links
     assert "$197" not in seen.text, "currencies are never added up"
+
+
+async def test_slots_that_are_not_among_the_first_are_summed_in_one_row(world: World) -> None:
+    row = world.memory.bookings[await sponsor(world).buys()]
+    for n in range(12):
+        slot_id = f"more-{n:02}"
+        world.memory.slots[slot_id] = replace(world.memory.slots[row.slot_id], id=slot_id, name=f"More {n:02}")
+        world.memory.bookings[slot_id] = replace(
+            row, id=slot_id, payment_id=slot_id, slot_id=slot_id, paid_cents=n * 100
+        )
+    seen = await boss(world).look("/admin/revenue")
+    assert "More 03 1 $3 $0 3 other slots 3 $3 $0" in seen.text
+    assert "Example Tools 13 $186 $0" in seen.text

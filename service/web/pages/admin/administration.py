@@ -96,10 +96,6 @@ USUAL = 12
 """The months that the page shows without a choice, as the operation does."""
 
 
-MOST_NAMED = 10
-"""Slots, and sponsors, that the page lists."""
-
-
 async def revenue(request: PageRequest) -> Template:
     query = {name: request.query.get(name) or None for name in ("from", "to")}
     if not any(query.values()):
@@ -111,7 +107,6 @@ async def revenue(request: PageRequest) -> Template:
         "months": months,
         "sums": [each | _named(each, sales.or_raise()["items"]) for each in _sums(months)],
         "ahead": sales.or_raise(),
-        "most_named": MOST_NAMED,
         "months_shown": " to ".join(dict.fromkeys((months[-1]["name"], months[0]["name"]))) if months else "",
         "filters": query,
         "spans": [_span(words, number, query, request.now_ms) for words, number in SPANS],
@@ -151,24 +146,13 @@ def _with_year_before(months: Sequence[Mapping[str, Any]], before: Sequence[Mapp
 
 
 def _named(sums: Mapping[str, Any], sales: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The slots and the sponsors of the sums of one currency and mode, those that paid most first."""
+    """The slots and the sponsors of the sums of one currency and mode, those that paid most first, with their links."""
     own = [each for each in sales if (each["currency"], each["mode"]) == (sums["currency"], sums["mode"])]
+    kinds = (("slots", False, "/admin/bookings?slot="), ("sponsors", True, "/admin/bookings?sponsor="))
     return {
-        "slots": _by(own, "slot_id", "slot", "/admin/bookings?slot="),
-        "sponsors": _by(own, "tenant_id", "sponsor", "/admin/bookings?sponsor="),
+        kind: [{**each, "link": link + quote(each["id"] or "")} for each in own if each["of_sponsors"] is of_sponsors]
+        for kind, of_sponsors, link in kinds
     }
-
-
-def _by(sales: Sequence[Mapping[str, Any]], key: str, name: str, link: str) -> list[dict[str, Any]]:
-    rows: dict[str, dict[str, Any]] = {}
-    for each in sales:
-        row = rows.setdefault(each[key], {"name": each[name], "link": f"{link}{quote(each[key])}"} | dict(NO_SALE))
-        for part in NO_SALE:
-            row[part] += each[part]
-    return sorted(rows.values(), key=lambda row: -row["paid_cents"])
-
-
-NO_SALE = {"payments": 0, "paid_cents": 0, "refunded_cents": 0}
 
 
 def _months_to(now_ms: int, number: int) -> dict[str, str | None]:

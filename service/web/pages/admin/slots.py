@@ -164,6 +164,6 @@ PAGES = (
         slot,
         {"save": save, "retire": retire},
         Audience.ADMIN,
-        forms={"save": Form(SLOT_FIELDS)},
+        forms={"save": Form(SLOT_FIELDS, {Code.INVALID_STATE: ("side", "")})},
     ),
 )

@@ -37,6 +37,8 @@ NOTICES: Mapping[str, str] = {
     "material_sent": "The material for the video is saved.",
     "refund_requested": "Your request is sent. An administrator decides, and you get an email with the answer.",
     "reserved": "The week is held for you. Pay before the hold ends.",
+    "slot_changed": "The slot has changed while you booked it. The week is held as the booking says now, and you paid "
+    "nothing. Pay if it is right, or cancel it.",
     "booking_cancelled": "Your booking is cancelled. You paid nothing, and others can book the week.",
     "webhook_tested": "A test is on its way. Reload this page to see the answer.",
     "webhook_enabled": "The webhook is on again. What waited is sent in order.",
