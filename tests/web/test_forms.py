@@ -54,10 +54,10 @@ NO_CASE = {
 }
 CASE_ERRORS = {
     "title": "Write a title.",
-    "slug": "Write an address, such as sorts-receipts.",
     "roi": "This has 1,001 characters. Shorten it by 1.",
     "sourceUrl": f"An address has no spaces. {ADDRESS}",
     "who": "This has characters that cannot be seen. Write it again instead of pasting it.",
+    "slug": "Write an address, such as sorts-receipts.",
     "guide_category": "Write a category, such as Finance.",
     "guide_opportunity": "Write what can be gained.",
     "guide_audience": "Write for whom it is.",
@@ -74,10 +74,10 @@ NO_PROPOSED_BOT = {
     "templateUrl": "javascript:x",
 }
 PROPOSED_BOT_ERRORS = {
-    "slug": "Write small letters, digits and single hyphens, such as sorts-receipts.",
     "job": "This has 2,001 characters. Shorten it by 1.",
     "templateUrl": ADDRESS,
     "who": "Write who runs it, such as A dentist in Lyon.",
+    "slug": "Write small letters, digits and single hyphens, such as sorts-receipts.",
 }
 NO_SLOT = {
     "name": "a  b",
