@@ -185,6 +185,8 @@ async def test_an_entry_that_never_was_has_no_form(world: World, path: str) -> N
 
 
 @pytest.mark.parametrize("typed", [{}, {"guide_title": "A guide"}, {"value_label": "A month"}])
-async def test_the_guide_of_a_form_is_folded_until_something_of_it_is_typed(world: World, typed: dict[str, str]) -> None:
+async def test_the_guide_of_a_form_is_folded_until_something_of_it_is_typed(
+    world: World, typed: dict[str, str]
+) -> None:
     answer = await boss(world).send("/submissions/new", do="send-usecases", title="", **typed)
     assert ('<details class="fold" open>\n  <summary>Guide' in answer.body.decode()) == bool(typed)
