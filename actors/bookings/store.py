@@ -262,6 +262,10 @@ class SponsorshipStore(Protocol):
         """The invoices and credit notes of an account, by `issued_ms` and `number`."""
         ...
 
+    async def count_invoices(self, tenant_id: str, most: int) -> int:
+        """How many of them an account has, counted no further than `most`."""
+        ...
+
     async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
         """The first `limit` invoices and credit notes of an account's booking, oldest first."""
         ...

@@ -91,6 +91,10 @@ class WebhookActor(RecordingActor[Message, Answer, WebhookStore, WebhookRules]):
         """Deliveries of a webhook, newest first. Raises `StorageUnavailable`."""
         return await self._store.deliveries(webhook_id, before_seq, limit)
 
+    async def count_deliveries(self, webhook_id: str, most: int) -> int:
+        """The number of deliveries of a webhook, no further than `most`. Raises `StorageUnavailable`."""
+        return await self._store.count_deliveries(webhook_id, most)
+
     # The batch.
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:

@@ -57,6 +57,10 @@ class WebhookStore(Protocol):
         """Deliveries of a webhook, newest first, strictly before `before_seq`."""
         ...
 
+    async def count_deliveries(self, webhook_id: str, most: int) -> int:
+        """How many deliveries a webhook has, counted no further than `most`."""
+        ...
+
     # For the sender.
 
     async def lease(self, room: Room, now_ms: int, until_ms: int) -> Lease:

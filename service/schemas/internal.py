@@ -322,10 +322,10 @@ class SponsorOverview(BaseModel):
     spent: list[Spent]
 
 
-class BookingCount(BaseModel):
-    """The number of an account's bookings, null if there are too many to count."""
+class RowCount(BaseModel):
+    """The number of the rows of a list of an account, null if there are too many to count."""
 
-    bookings: int | None
+    rows: int | None
 
 
 class BookingStep(BaseModel):

@@ -67,6 +67,9 @@ class PostgresWebhooks(Store):
         rows = await self._database.fetch(SQL.log, webhook_id, before_seq, limit)
         return [record_of(Delivery, row) for row in rows]
 
+    async def count_deliveries(self, webhook_id: str, most: int) -> int:
+        return int(await self._database.fetchval(SQL.count_of, webhook_id, most))
+
     # For the sender.
 
     async def lease(self, room: Room, now_ms: int, until_ms: int) -> Lease:

@@ -164,6 +164,9 @@ class MemorySponsorship(MemoryOversight):
         await self._memory.before()
         return invoices.of_tenant(self._memory, tenant_id, before, limit)
 
+    async def count_invoices(self, tenant_id: str, most: int) -> int:
+        return len(await self.invoices(tenant_id, None, most))
+
     async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
         await self._memory.before()
         return invoices.of_booking(self._memory, tenant_id, booking_id, limit)

@@ -55,6 +55,9 @@ class MemoryWebhooks(MemoryStore):
         rows = [row for row in self._rows() if row.webhook_id == webhook_id]
         return [row for row in reversed(rows) if before_seq is None or row.seq < before_seq][:limit]
 
+    async def count_deliveries(self, webhook_id: str, most: int) -> int:
+        return len(await self.deliveries(webhook_id, None, most))
+
     # For the sender.
 
     async def lease(self, room: Room, now_ms: int, until_ms: int) -> Lease:

@@ -96,6 +96,10 @@ USUAL = 12
 """The months that the page shows without a choice, as the operation does."""
 
 
+MOST_MONTHS = 60
+"""Months of the longest table, and those to choose from."""
+
+
 async def revenue(request: PageRequest) -> Template:
     query = {name: request.query.get(name) or None for name in ("from", "to")}
     if not any(query.values()):
@@ -109,10 +113,24 @@ async def revenue(request: PageRequest) -> Template:
         "ahead": sales.or_raise(),
         "months_shown": " to ".join(dict.fromkeys((months[-1]["name"], months[0]["name"]))) if months else "",
         "filters": query,
+        "choices": _month_choices(query, request.now_ms),
         "spans": [_span(words, number, query, request.now_ms) for words, number in SPANS],
         "csv": page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query),
     }
     return table.with_errors(Template("admin_revenue.html", values))
+
+
+def _month_choices(query: Mapping[str, str | None], now_ms: int) -> list[tuple[str, str]]:
+    """The months to choose from, newest first, and asked ones that are older. Not all browsers have a field for months."""
+    newest = [_months_to(now_ms, number)["from"] for number in range(1, MOST_MONTHS + 1)]
+    asked = [each for each in query.values() if each not in newest]
+    return [(text, _month_words(text)) for text in (*newest, *asked) if text]
+
+
+def _month_words(text: str) -> str:
+    """`January 2026` of `2026-01`; other text as it is."""
+    start_ms = day_ms_of(f"{text}-01")
+    return text if start_ms is None else month(start_ms)
 
 
 async def _year_before(request: PageRequest, query: Mapping[str, str | None], *, refused: bool) -> Sequence[Any]:
@@ -142,7 +160,7 @@ def _with_year_before(months: Sequence[Mapping[str, Any]], before: Sequence[Mapp
         row["beforeCents"] = each["netCents"]
     newest = sorted(rows.values(), key=lambda row: (row["currency"], row["mode"]))
     newest.sort(key=lambda row: row["month"], reverse=True)
-    return [{**row, "name": month(day_ms_of(f"{row['month']}-01") or 0)} for row in newest]
+    return [{**row, "name": _month_words(row["month"])} for row in newest]
 
 
 def _named(sums: Mapping[str, Any], sales: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

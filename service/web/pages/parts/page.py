@@ -209,6 +209,14 @@ class PageRequest:
         answer = await dispatch(self._services, operation, request, self.caller)
         return OperationResult(json.loads(answer.body) if answer.body else None, answer.refused, answer.headers)
 
+    async def count(self, name: str, listed: Mapping[str, Any]) -> int | None:
+        """The rows of a list of which this page shows `listed`, by the operation with that name. None if all are shown, or if
+        there are too many to count."""
+        if not (self.query.get("cursor") or listed["hasMore"]):
+            return None
+        rows: int | None = (await self.ask(name, path=self.path_values)).or_raise()["rows"]
+        return rows
+
 
 Show = Callable[[PageRequest], Awaitable[Template | SeeOther]]
 Act = Callable[[PageRequest], Awaitable[Template | SeeOther | FormError]]

@@ -61,7 +61,7 @@ SOLD: Mapping[str, Callable[[Json], str]] = {
 async def bookings(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     listed = (await request.ask("listBookings", query={"cursor": cursor})).or_raise()
-    total = await _total(request) if cursor or listed["hasMore"] else None
+    total = await request.count("countBookings", listed)
     present, over = by_weeks(listed["items"], request.now_ms)
     values = {"present": present, "over": over, "paging": paged(request, listed, total=total)}
     return Template("sponsor_bookings.html", values)
@@ -72,12 +72,6 @@ def by_weeks(bookings: Sequence[Json], now_ms: int) -> tuple[list[Json], list[Js
     ordered = sorted(bookings, key=lambda each: each["weekStart"])
     present = [each for each in ordered if each["status"] in OCCUPYING and now_ms < each["weekEnd"]]
     return present, [each for each in reversed(ordered) if each not in present]
-
-
-async def _total(request: PageRequest) -> int | None:
-    """The number of all bookings, None if there are too many to count."""
-    counted: int | None = (await request.ask("countBookings")).or_raise()["bookings"]
-    return counted
 
 
 # Booking a week.
