@@ -158,6 +158,9 @@ USECASE = {
 CONTRACT = {
     "mintKey": Row("POST /api/v1/auth/agent", PUBLIC, optional=True, more="429"),
     "startClaim": Row("POST /api/v1/auth/claim", PUBLIC, UNKNOWN_CLAIM, passed="400 invalid_claim", more="409 429"),
+    "reportExposedKeys": Row(
+        "POST /api/v1/keys/exposed", PUBLIC, [{"token": "cs_user_none", "type": "key", "url": ""}], more="429"
+    ),
     "completeClaim": Row(
         "POST /api/v1/auth/claim/complete",
         PUBLIC,

@@ -130,11 +130,13 @@ ONE_OF_EACH_FAMILY = ("mintKey", "pollDevice", "saveProfile")
 
 
 async def many_requests(world: World) -> None:
-    """More requests than a key may send in a minute: the limit that all operations have."""
+    """More requests than a key may send in a minute, the limit that all operations have, and than an address may."""
     key = CALLERS["an issued key"](world)
     for name in ("getUsage", "saveProfile"):
         for _ in range(3):
             await ask_with(world, CONTRACT[name], key)
+    for _ in range(2):
+        await ask_with(world, CONTRACT["reportExposedKeys"], None)
 
 
 PUT, RETIRE = ("putUseCase", "putBot"), ("retireUseCase", "retireBot")
@@ -191,7 +193,7 @@ async def many_polls(world: World) -> None:
 
 
 STORIES = (
-    Story(many_requests, {"TIERS__CLAIMED__PER_MINUTE": 1}),
+    Story(many_requests, {"TIERS__CLAIMED__PER_MINUTE": 1, "KEYLESS__PER_MINUTE": 1}),
     Story(callers, PLENTY),
     Story(catalog),
     Story(too_large),

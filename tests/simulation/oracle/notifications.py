@@ -96,13 +96,16 @@ def judge_keys(
     audits: Sequence[AuditRecord],
     written: Sequence[OutboxMessage],
 ) -> Iterator[str]:
-    """The mails of one transaction of keys: of each new key and administrator, and of each code. `claims` are all claims
-    before it."""
+    """The mails of one transaction of keys: of each new key and administrator, of each code, and of each key that was found
+    in public. `claims` are all claims before it."""
     emails = {account.tenant_id: account.email for account in world.memory.accounts.values()}
     expected = Expected()
     for audit in audits:
         if audit.action in ("key.issued", "key.claimed"):
             expected["new_key", emails[world.memory.keys[audit.target_id].tenant_id]] += 1
+        elif audit.action == "key.exposed" and (owner := emails.get(world.memory.keys[audit.target_id].tenant_id)):
+            expected["key_exposed", owner] += 1
+            world.count("exposed keys with an owner")
         elif audit.action == "admin.granted":
             expected["new_administrator", audit.target_id] += 1
     proofs = set()
