@@ -380,6 +380,9 @@ CONTRACT = {
     "listWebhookDeliveries": Row(
         "GET /api/v1/sponsors/webhooks/{id}/deliveries", account("sponsor:read"), query="cursor limit"
     ),
+    "listWebhookEvents": Row(
+        "GET /api/v1/sponsors/webhook-events", account("sponsor:read"), query="cursor limit since", more="410"
+    ),
     "resendWebhookDelivery": Row(
         "POST /api/v1/sponsors/webhooks/{id}/deliveries/{deliveryId}/resend", account("sponsor:write"), more="409"
     ),

@@ -166,6 +166,7 @@ async def _webhooks(world: World, person: Person) -> None:
     await person.post(f"{path}/deliveries/{sent['id']}/resend")
     await person.post(f"{path}/enable")
     await person.delete(path)
+    await person.get(f"{API}/webhook-events?limit=2")
 
 
 async def _administrator(world: World, boss: Person, person: Person) -> None:

@@ -12,6 +12,7 @@ from service.api.operations import OPERATIONS
 from service.api.policy import Access
 from tests.api.callers import CALLERS
 from tests.api.devices import in_browser, polled, started
+from tests.api.sponsors import sponsor
 from tests.api.world import World, away, broken
 from tests.contract import CONTRACT, Row
 from tests.document.recorder import Story
@@ -158,6 +159,10 @@ async def catalog(world: World) -> None:
     world.services.catalog.refresh_soon()
     await world.settled()
     await world.client.get(f"/api/v1/changes?cursor={cursor}")
+    person = sponsor(world)
+    page = await person.get("/api/v1/sponsors/webhook-events")
+    world.clock.at_ms += 30 * DAY_MS
+    await person.get(f"/api/v1/sponsors/webhook-events?cursor={page.json['cursor']}")
 
 
 async def too_large(world: World) -> None:

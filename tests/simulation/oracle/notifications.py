@@ -127,6 +127,14 @@ def _difference(what: str, expected: Expected, found: Expected) -> str:
     return f"{what} that are missing: {sorted(expected - found)}; too many: {sorted(found - expected)}"
 
 
+def each_event_is_in_the_feed_of_its_account(world: "World", commit: Commit) -> Iterator[str]:
+    """Once, after all events of earlier transactions, whether or not a webhook wants it."""
+    rows = list(world.memory.webhook_events.values())
+    newest = rows[len(rows) - len(commit.webhook_events) :]
+    if [(row.id, row.tenant_id) for row in newest] != [(each.id, each.tenant_id) for each in commit.webhook_events]:
+        yield f"the feed ends with {newest}, not with {commit.webhook_events}"
+
+
 def each_event_is_queued_for_each_webhook_that_wants_it(world: "World", commit: Commit) -> Iterator[str]:
     """One delivery for each, in the transaction of the change, and in its order."""
     wanted = [
