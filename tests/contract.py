@@ -158,6 +158,9 @@ USECASE = {
 CONTRACT = {
     "mintKey": Row("POST /api/v1/auth/agent", PUBLIC, optional=True, more="429"),
     "startClaim": Row("POST /api/v1/auth/claim", PUBLIC, UNKNOWN_CLAIM, passed="400 invalid_claim", more="409 429"),
+    "reportExposedKeys": Row(
+        "POST /api/v1/keys/exposed", PUBLIC, [{"token": "cs_user_none", "type": "key", "url": ""}], more="429"
+    ),
     "completeClaim": Row(
         "POST /api/v1/auth/claim/complete",
         PUBLIC,
@@ -403,6 +406,9 @@ CONTRACT = {
     "testWebhook": Row("POST /api/v1/sponsors/webhooks/{id}/test", account("sponsor:write"), more="409"),
     "listWebhookDeliveries": Row(
         "GET /api/v1/sponsors/webhooks/{id}/deliveries", account("sponsor:read"), query="cursor limit"
+    ),
+    "listWebhookEvents": Row(
+        "GET /api/v1/sponsors/webhook-events", account("sponsor:read"), query="cursor limit since", more="410"
     ),
     "resendWebhookDelivery": Row(
         "POST /api/v1/sponsors/webhooks/{id}/deliveries/{deliveryId}/resend", account("sponsor:write"), more="409"

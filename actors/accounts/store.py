@@ -98,6 +98,7 @@ EXPORTED = (
     "event_filtered",
     "webhooks",
     "webhook_deliveries",
+    "webhook_events",
     "catalog_submissions",
     "event_site_counts",
     "outbox",

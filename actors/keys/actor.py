@@ -1,6 +1,6 @@
 """The key actor: mints, claims, issues and revokes keys, one transaction per batch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from actors.clock import Clock, Entropy
@@ -12,9 +12,12 @@ from actors.keys.messages import (
     Claimed,
     CompleteClaim,
     EditKey,
+    EndExposed,
     EndKeys,
     EndNotice,
     EndNoticesSent,
+    ExposedEnded,
+    FoundKey,
     GrantAdmin,
     Granter,
     Issue,
@@ -222,6 +225,24 @@ class KeyActor(CodeActor[Message, Answer, KeyStore, KeyRules]):
         return await self.ask_for(
             Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full), KeySaved, Refused
         )
+
+    async def end_exposed(self, found: Mapping[str, str], agent: Agent, *, mail_places: bool) -> ExposedEnded:
+        """Revoke the keys among texts that were found in public, and mail their owners. `found` maps each text to the address
+        where it was found, which goes into the audit, and with `mail_places` into the mail. Repeating it changes nothing.
+
+        A text with the wrong format or checksum costs no lookup.
+        """
+        keys = tuple(
+            FoundKey(
+                digest(text),
+                self._audit(agent, "key.exposed", "key", "", {"url": url} if url else None),
+                self._notice("key_exposed", ""),
+                url if mail_places else "",
+            )
+            for text, url in found.items()
+            if is_key(text)
+        )
+        return await self.ask_for(EndExposed(keys), ExposedEnded) if keys else ExposedEnded(frozenset(), ())
 
     async def end_keys(self, email: str, agent: Agent) -> KeysEnded:
         """Revoke all keys of the account of `email`."""

@@ -11,6 +11,7 @@ from actors.keys.messages import (
     ByKey,
     CompleteClaim,
     EditKey,
+    EndExposed,
     EndKeys,
     GrantAdmin,
     Issue,
@@ -35,7 +36,8 @@ class LockSet:
     which only one batch may do at a time. `families` are keys that are locked with the live keys of their tenant, among
     which are those that they granted, directly or through others; `owners` are accounts of which all live keys are locked.
     With live keys the last ones are locked that ended at most `CLOCKS_DIFFER_MS` ago.
-    `session_ids` are sessions that grant, and `claimants` the emails that claim.
+    `session_ids` are sessions that grant, and `claimants` the emails that claim. `hashes` are keys by their text, which are
+    locked as `families` are, with the emails of their tenants.
     """
 
     token_hashes: tuple[bytes, ...] = ()
@@ -48,6 +50,7 @@ class LockSet:
     owners: tuple[str, ...] = ()
     session_ids: tuple[str, ...] = ()
     claimants: tuple[str, ...] = ()
+    hashes: tuple[bytes, ...] = ()
 
 
 def rows_to_lock(messages: Sequence[Message]) -> LockSet:
@@ -84,6 +87,8 @@ def rows_to_lock(messages: Sequence[Message]) -> LockSet:
                 rows["emails"].add(email)
             case Revoke(key_id=key_id):
                 rows["families"].add(key_id)
+            case EndExposed(found=found):
+                rows["hashes"].update(each.hash for each in found)
             case EndKeys(email=email):
                 rows["emails"].add(email)
                 rows["owners"].add(email)

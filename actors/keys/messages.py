@@ -200,6 +200,25 @@ class Revoke:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundKey:
+    """The hash of a text that was found in public. The rule completes the record and the mail with the key and its owner.
+    `url` is where it was found, if the mail may name that; otherwise empty."""
+
+    hash: bytes
+    audit: AuditRecord
+    notice: OutboxMessage
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EndExposed:
+    """Revoke the keys whose texts were found in public, each with the keys that `Revoke` ends with it if it still works, and
+    mail their owners."""
+
+    found: tuple[FoundKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EndKeys:
     """Revoke all keys of an account."""
 
@@ -274,6 +293,7 @@ Message = (
     | RotateKey
     | SendEndNotices
     | Revoke
+    | EndExposed
     | EndKeys
     | SetTier
     | Suspend
@@ -321,6 +341,14 @@ class KeysEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class ExposedEnded:
+    """Committed: the hashes that keys have, whether they still worked or not, and the hashes of all keys that ended."""
+
+    known: frozenset[bytes]
+    changed: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Claimed:
     """Committed: the key belongs to the account. Includes its tenant's counters."""
 
@@ -353,5 +381,15 @@ class Membership:
 
 
 Answer = (
-    KeySaved | Rotated | EndNoticesSent | KeysEnded | Done | Claimed | TierSet | SuspensionSet | Membership | Refused
+    KeySaved
+    | Rotated
+    | EndNoticesSent
+    | KeysEnded
+    | ExposedEnded
+    | Done
+    | Claimed
+    | TierSet
+    | SuspensionSet
+    | Membership
+    | Refused
 )

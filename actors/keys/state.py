@@ -16,6 +16,7 @@ from actors.keys.messages import (
     Claimed,
     CompleteClaim,
     EditKey,
+    EndExposed,
     EndKeys,
     GrantAdmin,
     Issue,
@@ -79,6 +80,8 @@ class _Batch(KeyRenewing):
                 return self._send_end_notices(message)
             case Revoke():
                 return (yield from self._revoke(message))
+            case EndExposed():
+                return (yield from self._end_exposed(message))
             case EndKeys():
                 return (yield from self._end_keys(message))
             case SetTier():

@@ -54,6 +54,7 @@ def retention_ms(rules: RetentionRules) -> Mapping[Rows, int]:
         Rows.KEY_USAGE_DAYS: rules.usage_days,
         Rows.AUDIT: rules.audit_days,
         Rows.WEBHOOK_DELIVERIES: rules.webhook_deliveries_days,
+        Rows.WEBHOOK_EVENTS: rules.webhook_deliveries_days,
         Rows.SUBMISSIONS: rules.submissions_days,
         Rows.DELETIONS: COUNTS_DAYS,
         Rows.RETIRED_ENTRIES: rules.retired_entries_days,

@@ -25,6 +25,7 @@ class Rows(StrEnum):
     KEY_USAGE_DAYS = "key usage days"
     AUDIT = "audit"
     WEBHOOK_DELIVERIES = "webhook deliveries"
+    WEBHOOK_EVENTS = "webhook events"
     SUBMISSIONS = "submissions"
     DELETIONS = "deletions"
     RETIRED_ENTRIES = "retired entries"

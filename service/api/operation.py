@@ -74,7 +74,7 @@ class Operation:
     handler: Handler
     result: type[BaseModel]
     access: Access
-    example: Mapping[str, Any] = field(default_factory=dict)
+    example: Any = field(default_factory=dict)  # of the body, as JSON
     body: type[BaseModel] | None = None
     body_optional: bool = False
     raw_body: bool = False  # the handler checks `Request.body` itself

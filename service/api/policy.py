@@ -16,11 +16,12 @@ class Access(Enum):
 
 
 class Budget(Enum):
-    """A separate limit per client address: per minute for events, polls and keyless reads, otherwise per hour."""
+    """A separate limit per client address: per minute for events, polls, reports and keyless reads, otherwise per hour."""
 
     KEYLESS = "keyless"
     PLACEMENTS = "placements"
     MINT = "mint"
+    EXPOSED = "exposed"
     CLAIM_START = "claim_start"
     CLAIM_COMPLETE = "claim_complete"
     DEVICE_START = "device_start"

@@ -91,6 +91,8 @@ class Budgets:
         if budget is Budget.EVENTS:
             return self.events(address, 1)
         now_ms = self._clock.now_ms()
+        if budget is Budget.EXPOSED:
+            return self._minutes.hit(f"{budget.value} {limited_as(address)}", self._config.keyless.per_minute, now_ms)
         if budget is Budget.DEVICE_POLL:
             pace = self._polls_at_pace()
             return self._minutes.hit(f"{budget.value} {limited_as(address)}", 4 * pace, now_ms, least=2 * pace)

@@ -38,6 +38,7 @@ ERASING = (
     SQL.erase_idempotency_keys,
     SQL.erase_webhook_deliveries,
     SQL.erase_webhooks,
+    SQL.erase_webhook_events,
     SQL.erase_submissions,
     SQL.erase_bookings,
     SQL.blank_bookings,

@@ -176,6 +176,7 @@ SOURCES: Mapping[str, Source] = {
     ),
     "webhooks": Source(OF_TENANT),
     "webhook_deliveries": Source("true", joined("webhook_id", padded("seq", 19)), SENT),
+    "webhook_events": Source(OF_TENANT, padded("seq", 19), index=index(("seq", "bigint"))),
     "catalog_submissions": Source(OF_TENANT, AT, index=RECORDED),
     "event_site_counts": Source(
         "true", joined("booking_id", padded("day", 10), "site"), BY_SITE, parents=BOOKINGS, words=2

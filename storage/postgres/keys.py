@@ -80,6 +80,13 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
         for row in await connection.fetch(SQL.lock_administrators, list(lock_set.admin_emails)):
             snapshot.administrators[row["email"]] = row["granted_ms"]
     await _lock_keys(connection, lock_set, snapshot, now_ms)
+    if lock_set.hashes:
+        # Read after the keys are locked: a claim that moved one of them to an account is seen, and others wait.
+        found = sorted(
+            {snapshot.keys[key_id].tenant_id for key_id in snapshot.hashes.values() if key_id in snapshot.keys}
+        )
+        rows = await connection.fetch(SQL.owners, found)
+        snapshot.owners = {row["tenant_id"]: row["email"] for row in rows}
     tenant_ids = {account.tenant_id for account in snapshot.accounts.values()}
     tenant_ids |= {key.tenant_id for key in snapshot.keys.values()}
     if tenant_ids:
@@ -95,11 +102,14 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
 
 
 async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapshot, now_ms: int) -> None:
-    """Lock the named keys, those of claims, and the live keys of owners and of the tenants of families, sorted. Repeated
-    while it finds more, because a key that was made while it waited was not found."""
-    wanted = {*lock_set.key_ids, *lock_set.families, *(claim.key_id for claim in snapshot.claims.values())}
+    """Lock the named keys, those of claims, those with hashes, and the live keys of owners and of the tenants of families and
+    hashes, sorted. Repeated while it finds more, because a key that was made while it waited was not found."""
+    if lock_set.hashes:
+        rows = await connection.fetch(SQL.ids_of_hashes, list(lock_set.hashes))
+        snapshot.hashes = {row["hash"]: row["id"] for row in rows}
+    families = [*lock_set.families, *snapshot.hashes.values()]
+    wanted = {*lock_set.key_ids, *families, *(claim.key_id for claim in snapshot.claims.values())}
     owners = [snapshot.accounts[email].tenant_id for email in lock_set.owners if email in snapshot.accounts]
-    families = list(lock_set.families)
     searching = bool(owners or families)
     while wanted or searching:
         if searching:

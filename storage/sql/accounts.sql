@@ -169,6 +169,11 @@ select count(*) from gone
 {delete from webhooks by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit
     $4::int for update}
 
+-- name: erase_webhook_events
+-- Delete what webhooks tell a tenant.
+{delete from webhook_events by seq where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit
+    $4::int for update}
+
 -- name: erase_submissions
 -- Delete submissions of a tenant, once no audit record about them has words. The entries of accepted ones are the catalog's.
 with next as materialized (

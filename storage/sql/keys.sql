@@ -43,6 +43,14 @@ insert into administrators (email, granted_ms) select * from unnest($1::text[], 
 select {keys}
 from api_keys where id = any ($1::text[]) order by id for update
 
+-- name: ids_of_hashes
+-- The keys with some hashes. A key keeps its hash, so they are locked afterwards.
+select id, hash from api_keys where hash = any ($1::bytea[])
+
+-- name: owners
+-- The emails of the accounts that some tenants belong to.
+select tenant_id, email from accounts where tenant_id = any ($1::text[])
+
 -- name: live_ids
 -- The live keys of tenants, those of the keys $2 included, and the last 50 of each that ended after $4: a node whose clock is
 -- behind may still take them. Neither needs a look at others, because a tenant may have any number of ended keys.

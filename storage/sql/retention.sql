@@ -149,6 +149,10 @@ with old as materialized (
 )
 select count(*) from gone
 
+-- name: webhook_events
+-- Delete old events from the feeds of accounts.
+{delete from webhook_events by seq where created_ms < $1 order by created_ms limit $2 for update skip locked}
+
 -- name: submissions
 -- Delete submissions that were decided long ago. The entries of accepted ones are in the catalog.
 {delete from catalog_submissions by id where decided_ms < $1 order by decided_ms limit $2 for update skip locked}

@@ -45,6 +45,7 @@ ADDRESSES = (
     Address("GET", "/security.txt"),
     Address("GET", "/api/v1/auth/passkey"),
     Address("POST", "/api/v1/webhooks/stripe"),
+    Address("POST", "/api/v1/keys/exposed"),
     Address("GET", "/metrics"),
     Address("GET", "/healthz"),
     Address("GET", "/readyz"),

@@ -177,8 +177,12 @@ def _check_documented(path: str, method: str, asked: str, response: Response) ->
         assert error in described["x-error-codes"], f"{method} {path} answered {error}, which is not documented"
     if asked != "HEAD" and response.status == 200:
         result = described["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-        fields = DOCUMENT["components"]["schemas"][result]["properties"].keys()
-        assert response.json.keys() <= fields, f"{method} {path} answered with a field that is not documented"
+        models, bodies = DOCUMENT["components"]["schemas"], [response.json]
+        if models[result].get("type") == "array":
+            result, bodies = models[result]["items"]["$ref"].rpartition("/")[2], response.json
+        fields = models[result]["properties"].keys()
+        for body in bodies:
+            assert body.keys() <= fields, f"{method} {path} answered with a field that is not documented"
 
 
 def validate(pointer: str, value: Any) -> None:

@@ -48,6 +48,7 @@ async def tell(world: World) -> None:
     await _administrator(world, boss, person)
     await _person(world)
     await _account(world)
+    await _scanner(world)
 
 
 async def _ask(world: World, target: str, key: str | None = None) -> Any:
@@ -77,6 +78,13 @@ async def _agent(world: World) -> None:
     for target in ("account/usage/days?days=3", "account/keys", "account/notifications"):
         await _ask(world, f"/api/v1/{target}", key)
     await Person(world, key).patch("/api/v1/account/notifications", {"reports": False})
+
+
+async def _scanner(world: World) -> None:
+    """A scanner finds a key, and a text that looks like one."""
+    found = {"type": "catalog_api_key", "url": "https://code.example.com/tool/settings.py", "source": "content"}
+    texts = world.key(), "cs_user_EXAMPLEexampleEXAMPLEexample0000_000000"
+    await world.client.post("/api/v1/keys/exposed", json=[found | {"token": text} for text in texts])
 
 
 async def _device(world: World) -> None:
@@ -158,6 +166,7 @@ async def _webhooks(world: World, person: Person) -> None:
     await person.post(f"{path}/deliveries/{sent['id']}/resend")
     await person.post(f"{path}/enable")
     await person.delete(path)
+    await person.get(f"{API}/webhook-events?limit=2")
 
 
 async def _administrator(world: World, boss: Person, person: Person) -> None:

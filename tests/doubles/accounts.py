@@ -127,6 +127,7 @@ class MemoryAccounts(MemoryStore):
             self._erase_idempotency_keys,
             self._erase_webhook_deliveries,
             self._erase_webhooks,
+            self._erase_webhook_events,
             self._erase_submissions,
             self._erase_bookings,
             self._erase_campaigns,
@@ -225,6 +226,13 @@ class MemoryAccounts(MemoryStore):
     def _erase_webhooks(self, deletion: Deletion, limit: int) -> int:
         gone = [row.id for row in self._memory.webhooks.values() if row.tenant_id == deletion.tenant_id][:limit]
         drop_webhooks(self._memory, gone)
+        return len(gone)
+
+    def _erase_webhook_events(self, deletion: Deletion, limit: int) -> int:
+        events = self._memory.webhook_events
+        gone = [row.id for row in events.values() if row.tenant_id == deletion.tenant_id][:limit]
+        for event_id in gone:
+            del events[event_id]
         return len(gone)
 
     def _erase_submissions(self, deletion: Deletion, limit: int) -> int:

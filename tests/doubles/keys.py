@@ -92,9 +92,11 @@ class MemoryKeys(MemoryStore):
         tables = self._memory
         claims = picked(tables.claims, lock_set.token_hashes)
         accounts = picked(tables.accounts, lock_set.emails)
-        named = {*lock_set.key_ids, *lock_set.families, *(claim.key_id for claim in claims.values())}
+        hashes = {key.hash: key.id for key in tables.keys.values() if key.hash in lock_set.hashes}
+        family_ids = [*lock_set.families, *hashes.values()]
+        named = {*lock_set.key_ids, *family_ids, *(claim.key_id for claim in claims.values())}
         owners = {accounts[email].tenant_id for email in lock_set.owners if email in accounts}
-        families = {key.tenant_id for key in picked(tables.keys, lock_set.families).values()}
+        families = {key.tenant_id for key in picked(tables.keys, family_ids).values()}
         over_ms = now_ms - CLOCKS_DIFFER_MS
         keys = {
             key.id: key
@@ -113,9 +115,10 @@ class MemoryKeys(MemoryStore):
         guarded = frozenset(lock_set.claimants) & {passkey.email for passkey in tables.passkeys.values()}
         in_grace = dict(count_in_grace((key for key in tables.keys.values() if key.tenant_id in tenant_ids), now_ms))
         made = made_today(tables, tenant_ids, now_ms)
-        return Snapshot(
-            keys, claims, accounts, tenants, live, admins, count, letters, live_sessions, guarded, in_grace, made
-        )
+        known = {account.tenant_id: account.email for account in tables.accounts.values()}
+        found = picked(known, [keys[key_id].tenant_id for key_id in hashes.values()])
+        facts = live_sessions, guarded, in_grace, made, hashes, found
+        return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters, *facts)
 
     def _write(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed

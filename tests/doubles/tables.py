@@ -35,7 +35,7 @@ from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.shared.code_mails import CodeMailCount
 from actors.values import AcceptedTerms, Account, AuditRecord, BatchId, Filtered, OutboxMessage, Steps, Tenant, finished
-from actors.webhooks.messages import Delivery, Webhook
+from actors.webhooks.messages import Delivery, Published, Webhook
 
 S = TypeVar("S")
 D = TypeVar("D")
@@ -152,6 +152,8 @@ class Memory:
     nodes: dict[str, tuple[NodeInfo, float]] = field(default_factory=dict)
     webhooks: dict[str, Webhook] = field(default_factory=dict)
     webhook_deliveries: dict[str, Delivery] = field(default_factory=dict)
+    webhook_events: dict[str, Published] = field(default_factory=dict)
+    webhook_event_seq: int = 0
     webhook_seq: int = 0
     submissions: dict[str, Submission] = field(default_factory=dict)
     catalog: CatalogTables = field(default_factory=CatalogTables)

@@ -81,10 +81,12 @@ class Registry:
         rows = rows_to_lock(messages)
         claims = {each: self.claims[each] for each in rows.token_hashes if each in self.claims}
         accounts = {each: self.accounts[each] for each in rows.emails if each in self.accounts}
-        key_ids = {*rows.key_ids, *rows.families, *(claim.key_id for claim in claims.values())}
+        hashes = {key.hash: key.id for key in self.keys.values() if key.hash in rows.hashes}
+        families_of = [*rows.families, *hashes.values()]
+        key_ids = {*rows.key_ids, *families_of, *(claim.key_id for claim in claims.values())}
         keys = {each: self.keys[each] for each in key_ids if each in self.keys}
         whole = {accounts[each].tenant_id for each in rows.owners if each in accounts}
-        families = {keys[each].tenant_id for each in rows.families if each in keys}
+        families = {keys[each].tenant_id for each in families_of if each in keys}
         for key in self.keys.values():
             if is_live(key, self.now_ms) and key.tenant_id in families | whole:
                 keys[key.id] = key
@@ -110,6 +112,8 @@ class Registry:
             sessions,
             keys_in_grace=in_grace,
             made_today=made,
+            hashes=hashes,
+            owners={account.tenant_id: account.email for account in self.accounts.values()} if hashes else {},
         )
 
     def pass_ms(self, span_ms: int) -> None:

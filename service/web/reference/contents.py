@@ -52,7 +52,7 @@ REMEDIES: Mapping[Code, str] = {
     Code.SUBMISSION_LIMIT: "Wait until some of your submissions are reviewed.",
     Code.IDEMPOTENCY_CONFLICT: "Use a new idempotency key for a different body. A key is not shown again.",
     Code.INVALID_STATE: "Read the resource again. Its state does not allow this.",
-    Code.CURSOR_EXPIRED: "Begin again without `cursor`, with an empty mirror.",
+    Code.CURSOR_EXPIRED: "Begin again without `cursor`. A mirror begins empty.",
     Code.PRECONDITION_FAILED: "Read the entry again. Send its present `ETag`, or no `If-Match` to replace whatever is there.",
     Code.PAYLOAD_TOO_LARGE: "Send a smaller body.",
     Code.UNSUPPORTED_MEDIA_TYPE: "Send JSON without `Content-Encoding`, to `/mcp` as `Content-Type: application/json`.",
