@@ -35,6 +35,51 @@ class Key:
     origin_id: str | None = None
     generation: int = 0
     end_notice_ms: int | None = None
+    text_expires_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program that asks a person for access to an account (RFC 6749, 1.1).
+
+    `id` is the URL of its metadata document, or what its registration returned: at most 2,000 characters. `name` is what it
+    calls itself, at most 64 characters of one line. `redirect_uri` is where the person's browser returns to, at most 1,000.
+    """
+
+    id: str
+    name: str
+    redirect_uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """What a person allowed a client: a scoped key, for which the client has a code and then a refresh token.
+
+    `code_hash` and `refresh_hash` are SHA-256 of the code and of the part of refresh tokens that never changes;
+    `secret_hash` is that of the part that each refresh replaces, and `spent_hash` that of the last one, which is answered
+    again until `repeat_until_ms`. `challenge` is SHA-256 of the verifier (RFC 7636, S256). `key_id` is set once the code was
+    exchanged.
+    """
+
+    id: str
+    code_hash: bytes
+    client_hash: bytes
+    client_name: str
+    redirect_uri: str
+    challenge: bytes
+    resource: str
+    scopes: tuple[Scope, ...]
+    email: str
+    session_id: str
+    created_ms: int
+    code_expires_ms: int
+    ends_ms: int
+    key_id: str | None = None
+    refresh_hash: bytes | None = None
+    secret_hash: bytes | None = None
+    spent_hash: bytes | None = None
+    repeat_until_ms: int = 0
+    used_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
