@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from actors.clock import Clock, Entropy
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
+from actors.keys.authorizer import ClientAuthorizer
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
-    ByAccount,
     Claimed,
-    Client,
     CompleteClaim,
     EditKey,
     EndKeys,
@@ -56,7 +55,6 @@ from actors.shared.credentials import (
     prefix_of,
 )
 from actors.shared.notices import ENDS, NoticeLimiter
-from actors.shared.records import CodeActor
 from actors.times import SECOND_MS
 from actors.values import Account, Agent, BatchId, Done, Refused, Scope, Steps, Tier
 
@@ -80,18 +78,7 @@ class Issued:
     key: Key
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """The tokens of an authorization (RFC 6749, 5.1). `access_token` is the text of a scoped key. Both are available in
-    clear only here."""
-
-    access_token: str = field(repr=False)
-    refresh_token: str = field(repr=False)
-    expires_seconds: int
-    key: Key
-
-
-class KeyActor(CodeActor[Message, Answer, KeyStore, KeyRules]):
+class KeyActor(ClientAuthorizer):
     """Owns keys, claims and accounts."""
 
     name = "keys"
@@ -276,47 +263,6 @@ class KeyActor(CodeActor[Message, Answer, KeyStore, KeyRules]):
         audits = tuple(self._audit(agent, "admin.granted", "account", email) for email in several)
         notices = tuple(self._notice("new_administrator", email) for email in several)
         return await self.ask_for(BootstrapAdmins(several, audits, notices), Membership)
-
-    async def authorize(
-        self,
-        client: Client,
-        agent: Agent,
-        by: ByAccount,
-        *,
-        challenge: bytes,
-        resource: str,
-        scopes: tuple[Scope, ...],
-        ends_ms: int,
-    ) -> str | Refused:
-        """Allow a client to get a scoped key of the session's account that ends at `ends_ms`. Returns the authorization code,
-        which the client exchanges within `code_life_ms`. Refused if the session has ended or the account has no room for
-        another scoped key."""
-        raise NotImplementedError
-
-    async def exchange_code(
-        self, code: str, *, client_id: str, redirect_uri: str, verifier: str, resource: str | None
-    ) -> Tokens | Refused:
-        """Issue the scoped key of an authorization code to the client that asked for it (RFC 6749, 4.1.3; RFC 7636, 4.6; RFC
-        8707, 2.2). A code is exchanged once: a second attempt revokes the key. Refused with `INVALID_GRANT` or
-        `INVALID_TARGET`."""
-        raise NotImplementedError
-
-    async def refresh(
-        self, refresh_token: str, *, client_id: str, resource: str | None, scopes: tuple[Scope, ...] | None = None
-    ) -> Tokens | Refused:
-        """Replace the text of an authorization's key, and the refresh token (RFC 6749, 6). The same refresh token gets the
-        same answer for `repeat_ms`, because answers get lost; after that it revokes the key. Refused with `INVALID_GRANT`,
-        `INVALID_TARGET` or `INVALID_SCOPE`."""
-        raise NotImplementedError
-
-    async def end_token(self, token: str, *, client_id: str) -> Done:
-        """Revoke the key of an access token or refresh token of this client (RFC 7009). Others change nothing."""
-        raise NotImplementedError
-
-    async def is_client_in_use(self, client_id: str, since_ms: int) -> bool:
-        """Whether an authorization of this client exists that was made or refreshed since `since_ms`. Raises
-        `StorageUnavailable`."""
-        raise NotImplementedError
 
     async def live_keys(self, owner: str) -> Sequence[Key]:
         """The keys of an account's tenant, full and scoped, newest first. Those that were revoked, or rotated and have

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from actors.keys.authorizations import Authorization, AuthorizationMessage
 from actors.shared.code_mails import Draft
 from actors.shared.codes import EmailedCode, Sendings
 from actors.shared.credentials import Kind
@@ -16,7 +17,8 @@ class Key:
     `granter_id` is the key that granted this one, which then ends no later. `admin` says whether the scopes `admin:*`
     take effect while the account is an administrator's. `successor_id` is the key that replaced this one. `origin_id` is the
     first of several keys that each rotated itself, and `generation` counts them: revoking one revokes the later ones, too.
-    `end_notice_ms` is when the owner is to be mailed that the key ends, None if no mail is due.
+    `end_notice_ms` is when the owner is to be mailed that the key ends, None if no mail is due. `text_expires_ms` is when the
+    text ends that a client was given, unless it gets a new one for its refresh token; None: with the key.
     """
 
     id: str
@@ -36,50 +38,6 @@ class Key:
     generation: int = 0
     end_notice_ms: int | None = None
     text_expires_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """A program that asks a person for access to an account (RFC 6749, 1.1).
-
-    `id` is the URL of its metadata document, or what its registration returned: at most 2,000 characters. `name` is what it
-    calls itself, at most 64 characters of one line. `redirect_uri` is where the person's browser returns to, at most 1,000.
-    """
-
-    id: str
-    name: str
-    redirect_uri: str
-
-
-@dataclass(frozen=True, slots=True)
-class Authorization:
-    """What a person allowed a client: a scoped key, for which the client has a code and then a refresh token.
-
-    `code_hash` and `refresh_hash` are SHA-256 of the code and of the part of refresh tokens that never changes;
-    `secret_hash` is that of the part that each refresh replaces, and `spent_hash` that of the last one, which is answered
-    again until `repeat_until_ms`. `challenge` is SHA-256 of the verifier (RFC 7636, S256). `key_id` is set once the code was
-    exchanged.
-    """
-
-    id: str
-    code_hash: bytes
-    client_hash: bytes
-    client_name: str
-    redirect_uri: str
-    challenge: bytes
-    resource: str
-    scopes: tuple[Scope, ...]
-    email: str
-    session_id: str
-    created_ms: int
-    code_expires_ms: int
-    ends_ms: int
-    key_id: str | None = None
-    refresh_hash: bytes | None = None
-    secret_hash: bytes | None = None
-    spent_hash: bytes | None = None
-    repeat_until_ms: int = 0
-    used_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +284,7 @@ Message = (
     | GrantAdmin
     | RevokeAdmin
     | BootstrapAdmins
+    | AuthorizationMessage
 )
 
 
@@ -339,6 +298,14 @@ class KeySaved:
     key: Key
     changed: tuple[bytes, ...] = ()
     ended: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Authorized:
+    """Committed: the authorization, and its key once the code was exchanged."""
+
+    authorization: Authorization
+    key: Key | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,5 +365,15 @@ class Membership:
 
 
 Answer = (
-    KeySaved | Rotated | EndNoticesSent | KeysEnded | Done | Claimed | TierSet | SuspensionSet | Membership | Refused
+    KeySaved
+    | Rotated
+    | Authorized
+    | EndNoticesSent
+    | KeysEnded
+    | Done
+    | Claimed
+    | TierSet
+    | SuspensionSet
+    | Membership
+    | Refused
 )
