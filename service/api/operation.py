@@ -59,6 +59,7 @@ class Operation:
     handler: Handler
     result: type[BaseModel]
     access: Access
+    status: int = 200  # of a success
     example: Mapping[str, Any] = field(default_factory=dict)
     body: type[BaseModel] | None = None
     body_optional: bool = False
