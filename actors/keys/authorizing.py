@@ -57,9 +57,11 @@ class KeyAuthorizing(KeyRenewing):
         if found.expires_ms <= self._now_ms:
             return _no_grant("The code is unknown or has expired, or is another client's.")
         if found.redirect_uri != exchange.redirect_uri:
-            return _no_grant("`redirect_uri` is not the one of the authorization request.")
+            return _no_grant("The `redirect_uri` is not the one of the authorization request.")
         if not constant_time_equal(found.challenge, exchange.challenge):
-            return _no_grant("`code_verifier` does not belong to the `code_challenge` of the authorization request.")
+            return _no_grant(
+                "The `code_verifier` does not belong to the `code_challenge` of the authorization request."
+            )
         if exchange.resource not in (None, found.resource):
             return _other_resource()
         return self._issue_authorized(found, exchange)
@@ -165,4 +167,4 @@ def _no_grant(why: str) -> Refused:
 
 
 def _other_resource() -> Refused:
-    return Refused(Code.INVALID_TARGET, "`resource` is not the one of the authorization request.")
+    return Refused(Code.INVALID_TARGET, "The `resource` is not the one of the authorization request.")
