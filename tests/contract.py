@@ -114,7 +114,7 @@ class Row:
     @property
     def statuses(self) -> set[int]:
         """Every status that the document names."""
-        found = ANY | {200, int(self.result[:3]), *map(int, self.more.split())}
+        found = ANY | {201 if self.passed == "201" else 200, int(self.result[:3]), *map(int, self.more.split())}
         if self.policy.column is not None:
             found |= {401, 403, 429}
         if self.policy.here:
@@ -171,6 +171,29 @@ CONTRACT = {
     "startDevice": Row("POST /api/v1/auth/device", PUBLIC, more="429"),
     "pollDevice": Row(
         "POST /api/v1/auth/device/token", PUBLIC, {"device_code": "dvc_unknown"}, passed="400 invalid_code", more="429"
+    ),
+    "registerClient": Row(
+        "POST /oauth/register",
+        PUBLIC,
+        {"redirect_uris": ["http://127.0.0.1:8123/callback"]},
+        passed="201",
+        more="429",
+        cors=True,
+    ),
+    "issueToken": Row(
+        "POST /oauth/token",
+        PUBLIC,
+        {"grant_type": "refresh_token", "refresh_token": "unknown", "client_id": "https://client.example.com/metadata"},
+        passed="400 invalid_grant",
+        more="401 429",
+        cors=True,
+    ),
+    "revokeToken": Row(
+        "POST /oauth/revoke",
+        PUBLIC,
+        {"token": "unknown", "client_id": "https://client.example.com/metadata"},
+        more="429",
+        cors=True,
     ),
     "getDeviceApproval": Row(
         "GET /api/v1/auth/device/approval",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from actors.clock import Clock, Entropy
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
+from actors.keys.authorizer import ClientAuthorizer
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
@@ -57,7 +58,6 @@ from actors.shared.credentials import (
     prefix_of,
 )
 from actors.shared.notices import ENDS, NoticeLimiter
-from actors.shared.records import CodeActor
 from actors.times import SECOND_MS
 from actors.values import Account, Agent, BatchId, Done, Refused, Scope, Steps, Tier
 
@@ -81,7 +81,7 @@ class Issued:
     key: Key
 
 
-class KeyActor(CodeActor[Message, Answer, KeyStore, KeyRules]):
+class KeyActor(ClientAuthorizer):
     """Owns keys, claims and accounts."""
 
     name = "keys"

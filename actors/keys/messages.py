@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from actors.keys.authorizations import Authorization, AuthorizationMessage
 from actors.shared.code_mails import Draft
 from actors.shared.codes import EmailedCode, Sendings
 from actors.shared.credentials import Kind
@@ -16,7 +17,8 @@ class Key:
     `granter_id` is the key that granted this one, which then ends no later. `admin` says whether the scopes `admin:*`
     take effect while the account is an administrator's. `successor_id` is the key that replaced this one. `origin_id` is the
     first of several keys that each rotated itself, and `generation` counts them: revoking one revokes the later ones, too.
-    `end_notice_ms` is when the owner is to be mailed that the key ends, None if no mail is due.
+    `end_notice_ms` is when the owner is to be mailed that the key ends, None if no mail is due. `text_expires_ms` is when the
+    text ends that a client was given, unless it gets a new one for its refresh token; None: with the key.
     """
 
     id: str
@@ -35,6 +37,7 @@ class Key:
     origin_id: str | None = None
     generation: int = 0
     end_notice_ms: int | None = None
+    text_expires_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +304,7 @@ Message = (
     | GrantAdmin
     | RevokeAdmin
     | BootstrapAdmins
+    | AuthorizationMessage
 )
 
 
@@ -314,6 +318,14 @@ class KeySaved:
     key: Key
     changed: tuple[bytes, ...] = ()
     ended: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Authorized:
+    """Committed: the authorization, and its key once the code was exchanged."""
+
+    authorization: Authorization
+    key: Key | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +395,7 @@ class Membership:
 Answer = (
     KeySaved
     | Rotated
+    | Authorized
     | EndNoticesSent
     | KeysEnded
     | ExposedEnded

@@ -74,6 +74,7 @@ class Operation:
     handler: Handler
     result: type[BaseModel]
     access: Access
+    status: int = 200  # of a success
     example: Any = field(default_factory=dict)  # of the body, as JSON
     body: type[BaseModel] | None = None
     body_optional: bool = False

@@ -24,6 +24,7 @@ from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.admin_overview import read_sales
 from service.api.operations.admin_sponsorship import list_campaigns_of, read_dossier
+from service.api.operations.authorizations import PAGE_ROWS
 from service.api.operations.bookings import booking_of, read_steps, send_material
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.development import DEVELOPMENT_ROWS
@@ -337,7 +338,7 @@ INTERNAL = (
     _row("readShare", "slots/{id}/share", read_share, ShareOfVoice, query=ShareQuery),
     _of_admin("readSales", "sales", read_sales, Sales, query=RevenueQuery),
     _of_admin("readDossier", "dossiers/{id}", read_dossier, BookingDossier),
-    *(_row(*row, **rest) for row, rest in SHARED_ROWS),
+    *(_row(*row, **rest) for row, rest in (*SHARED_ROWS, *PAGE_ROWS)),
     _of_admin("readSlot", "slots/{id}", read_slot, SlotAnswer),
     _of_admin("listCampaignsOf", "accounts/{id}/campaigns", list_campaigns_of, CampaignPage, query=SponsorshipQuery),
     _of_admin("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys),

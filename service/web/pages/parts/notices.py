@@ -9,6 +9,7 @@ NOTICES: Mapping[str, str] = {
     "signed_in": "You are signed in.",
     "signed_out": "You are signed out.",
     "sign_in_again": "You are not signed in, so nothing was done. Sign in, and send the form again.",
+    "address_too_long": "Sign in, then open the address again: it is too long to be kept meanwhile.",
     "code_not_sent": "We sent no new code, because one was asked for too recently or too often. Enter the last one, or try "
     "again later.",
     "code_gone": "The code is too old, or this browser did not keep the form. Ask for a new code.",

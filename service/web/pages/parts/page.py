@@ -57,6 +57,8 @@ class Template:
     values: Mapping[str, object] = field(default_factory=dict)
     status: int = 200
     headers: Headers = field(default_factory=list)
+    forms_to: str = ""
+    """Where forms of the page may be redirected beside this service: a source of a content security policy."""
 
 
 LONGEST_PATH = 2_000
