@@ -171,3 +171,11 @@ async def test_a_name_that_is_markup_is_a_text(world: World) -> None:
     page = await client.opened(ann)
     assert "<b onclick=alert(1)>Bold</b>" in Seen.of(page).text
     assert b"<b onclick" not in page.body
+
+
+async def test_an_administrator_without_a_passkey_allows_what_is_not_administration() -> None:
+    async with open_world(ADMIN__REQUIRE_PASSKEY="true") as world:
+        boss, client = world.session(ANN, admin=True), await agent(world)
+        tokens = await client.tokens(boss)
+        assert (await world.client.get("/api/v1/usage", tokens["access_token"])).status == 200
+        assert (await world.client.get("/api/v1/admin/accounts", tokens["access_token"])).status == 403
