@@ -114,7 +114,7 @@ class Row:
     @property
     def statuses(self) -> set[int]:
         """Every status that the document names."""
-        found = ANY | {200, int(self.result[:3]), *map(int, self.more.split())}
+        found = ANY | {201 if self.passed == "201" else 200, int(self.result[:3]), *map(int, self.more.split())}
         if self.policy.column is not None:
             found |= {401, 403, 429}
         if self.policy.here:
@@ -158,6 +158,9 @@ USECASE = {
 CONTRACT = {
     "mintKey": Row("POST /api/v1/auth/agent", PUBLIC, optional=True, more="429"),
     "startClaim": Row("POST /api/v1/auth/claim", PUBLIC, UNKNOWN_CLAIM, passed="400 invalid_claim", more="409 429"),
+    "reportExposedKeys": Row(
+        "POST /api/v1/keys/exposed", PUBLIC, [{"token": "cs_user_none", "type": "key", "url": ""}], more="429"
+    ),
     "completeClaim": Row(
         "POST /api/v1/auth/claim/complete",
         PUBLIC,
@@ -168,6 +171,29 @@ CONTRACT = {
     "startDevice": Row("POST /api/v1/auth/device", PUBLIC, more="429"),
     "pollDevice": Row(
         "POST /api/v1/auth/device/token", PUBLIC, {"device_code": "dvc_unknown"}, passed="400 invalid_code", more="429"
+    ),
+    "registerClient": Row(
+        "POST /oauth/register",
+        PUBLIC,
+        {"redirect_uris": ["http://127.0.0.1:8123/callback"]},
+        passed="201",
+        more="429",
+        cors=True,
+    ),
+    "issueToken": Row(
+        "POST /oauth/token",
+        PUBLIC,
+        {"grant_type": "refresh_token", "refresh_token": "unknown", "client_id": "https://client.example.com/metadata"},
+        passed="400 invalid_grant",
+        more="401 429",
+        cors=True,
+    ),
+    "revokeToken": Row(
+        "POST /oauth/revoke",
+        PUBLIC,
+        {"token": "unknown", "client_id": "https://client.example.com/metadata"},
+        more="429",
+        cors=True,
     ),
     "getDeviceApproval": Row(
         "GET /api/v1/auth/device/approval",
@@ -404,6 +430,9 @@ CONTRACT = {
     "listWebhookDeliveries": Row(
         "GET /api/v1/sponsors/webhooks/{id}/deliveries", account("sponsor:read"), query="cursor limit"
     ),
+    "listWebhookEvents": Row(
+        "GET /api/v1/sponsors/webhook-events", account("sponsor:read"), query="cursor limit since", more="410"
+    ),
     "resendWebhookDelivery": Row(
         "POST /api/v1/sponsors/webhooks/{id}/deliveries/{deliveryId}/resend", account("sponsor:write"), more="409"
     ),
@@ -427,7 +456,7 @@ CONTRACT = {
         {"name": "One more", "side": "left", "weekPriceCents": 100},
         more="409",
     ),
-    "editSlot": Row("PATCH /api/v1/admin/sponsorships/slots/{id}", admin("admin:write"), {"active": False}),
+    "editSlot": Row("PATCH /api/v1/admin/sponsorships/slots/{id}", admin("admin:write"), {"active": False}, more="409"),
     "retireSlot": Row("DELETE /api/v1/admin/sponsorships/slots/{id}", admin("admin:write")),
     "getStoredUseCase": Row("GET /api/v1/admin/catalog/usecases/{slug}", admin("admin:read")),
     "putUseCase": Row(

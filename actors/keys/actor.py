@@ -1,20 +1,24 @@
 """The key actor: mints, claims, issues and revokes keys, one transaction per batch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from actors.clock import Clock, Entropy
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
+from actors.keys.authorizer import ClientAuthorizer
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
     Claimed,
     CompleteClaim,
     EditKey,
+    EndExposed,
     EndKeys,
     EndNotice,
     EndNoticesSent,
+    ExposedEnded,
+    FoundKey,
     GrantAdmin,
     Granter,
     Issue,
@@ -54,7 +58,6 @@ from actors.shared.credentials import (
     prefix_of,
 )
 from actors.shared.notices import ENDS, NoticeLimiter
-from actors.shared.records import CodeActor
 from actors.times import SECOND_MS
 from actors.values import Account, Agent, BatchId, Done, Refused, Scope, Steps, Tier
 
@@ -78,7 +81,7 @@ class Issued:
     key: Key
 
 
-class KeyActor(CodeActor[Message, Answer, KeyStore, KeyRules]):
+class KeyActor(ClientAuthorizer):
     """Owns keys, claims and accounts."""
 
     name = "keys"
@@ -222,6 +225,24 @@ class KeyActor(CodeActor[Message, Answer, KeyStore, KeyRules]):
         return await self.ask_for(
             Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full), KeySaved, Refused
         )
+
+    async def end_exposed(self, found: Mapping[str, str], agent: Agent, *, mail_places: bool) -> ExposedEnded:
+        """Revoke the keys among texts that were found in public, and mail their owners. `found` maps each text to the address
+        where it was found, which goes into the audit, and with `mail_places` into the mail. Repeating it changes nothing.
+
+        A text with the wrong format or checksum costs no lookup.
+        """
+        keys = tuple(
+            FoundKey(
+                digest(text),
+                self._audit(agent, "key.exposed", "key", "", {"url": url} if url else None),
+                self._notice("key_exposed", ""),
+                url if mail_places else "",
+            )
+            for text, url in found.items()
+            if is_key(text)
+        )
+        return await self.ask_for(EndExposed(keys), ExposedEnded) if keys else ExposedEnded(frozenset(), ())
 
     async def end_keys(self, email: str, agent: Agent) -> KeysEnded:
         """Revoke all keys of the account of `email`."""

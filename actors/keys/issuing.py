@@ -7,8 +7,22 @@ from itertools import chain
 
 from actors.keys.administrators import Administrators
 from actors.keys.granting import may_revoke, refused_grant
-from actors.keys.messages import Answer, ByAccount, ByKey, EndKeys, Issue, Key, KeySaved, KeysEnded, Revoke
+from actors.keys.messages import (
+    Answer,
+    ByAccount,
+    ByKey,
+    EndExposed,
+    EndKeys,
+    ExposedEnded,
+    FoundKey,
+    Issue,
+    Key,
+    KeySaved,
+    KeysEnded,
+    Revoke,
+)
 from actors.keys.unit_of_work import KeyRules, Snapshot, UnitOfWork
+from actors.keys.validity import is_live
 from actors.shared.credentials import fingerprint, new_id
 from actors.shared.notices import Ending, with_facts
 from actors.times import DAY_MS
@@ -61,12 +75,38 @@ class KeyIssuing(UnitOfWork):
         key = self._key(revoke.key_id)
         if key is None or not may_revoke(revoke, key):
             return Refused(Code.NOT_FOUND, "There is no such key.")
-        roots = (key, *self._tree.rotated_from(key))
-        family = chain(roots, self._tree.granted(*(root.id for root in roots)))
-        ended = yield from self._end(family, revoke.audit)
+        ended = yield from self._end(self._family(key), revoke.audit)
         hashes = [each.hash for each in ended if each.id != key.id]
         key = replace(key, revoked_ms=key.revoked_ms or self._now_ms)
         return KeySaved(key, (key.hash, *hashes), tuple([each.id for each in ended]))
+
+    def _family(self, key: Key) -> Iterable[Key]:
+        """A key and those that end with it: the later ones of its own rotations, and what it and they granted."""
+        roots = (key, *self._tree.rotated_from(key))
+        return chain(roots, self._tree.granted(*(root.id for root in roots)))
+
+    def _end_exposed(self, order: EndExposed) -> Steps[Answer]:
+        known: set[bytes] = set()
+        changed: list[bytes] = []
+        for each in order.found:
+            key = self._key(self._snapshot.hashes.get(each.hash, ""))
+            if key is not None:
+                known.add(each.hash)
+                changed += yield from self._end_found(key, each)
+        return ExposedEnded(frozenset(known), tuple(changed))
+
+    def _end_found(self, key: Key, found: FoundKey) -> Steps[list[bytes]]:
+        """End a key that was found in public, and its family only if it still works: the text of a key that has ended proves
+        nothing about those that came after it."""
+        live, audit = is_live(key, self._now_ms), replace(found.audit, target_id=key.id)
+        others = (each for each in self._family(key) if live and each.id != key.id)
+        first = yield from self._end([key], audit)
+        rest = yield from self._end(others, replace(audit, action="key.revoked"))
+        owner = self._snapshot.owners.get(key.tenant_id)
+        if live and owner is not None:
+            facts = {"label": key.prefix, "name": key.name or "", "url": found.url, "others": str(len(rest) or "")}
+            self.decision.outbox.append(replace(found.notice, recipient=owner, facts=json.dumps(facts)))
+        return [each.hash for each in (*first, *rest)]
 
     def _end_keys(self, order: EndKeys) -> Steps[Answer]:
         account = self._account(order.email)

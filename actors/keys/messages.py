@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from actors.keys.authorizations import Authorization, AuthorizationMessage
 from actors.shared.code_mails import Draft
 from actors.shared.codes import EmailedCode, Sendings
 from actors.shared.credentials import Kind
@@ -16,7 +17,8 @@ class Key:
     `granter_id` is the key that granted this one, which then ends no later. `admin` says whether the scopes `admin:*`
     take effect while the account is an administrator's. `successor_id` is the key that replaced this one. `origin_id` is the
     first of several keys that each rotated itself, and `generation` counts them: revoking one revokes the later ones, too.
-    `end_notice_ms` is when the owner is to be mailed that the key ends, None if no mail is due.
+    `end_notice_ms` is when the owner is to be mailed that the key ends, None if no mail is due. `text_expires_ms` is when the
+    text ends that a client was given, unless it gets a new one for its refresh token; None: with the key.
     """
 
     id: str
@@ -35,6 +37,7 @@ class Key:
     origin_id: str | None = None
     generation: int = 0
     end_notice_ms: int | None = None
+    text_expires_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +203,25 @@ class Revoke:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundKey:
+    """The hash of a text that was found in public. The rule completes the record and the mail with the key and its owner.
+    `url` is where it was found, if the mail may name that; otherwise empty."""
+
+    hash: bytes
+    audit: AuditRecord
+    notice: OutboxMessage
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EndExposed:
+    """Revoke the keys whose texts were found in public, each with the keys that `Revoke` ends with it if it still works, and
+    mail their owners."""
+
+    found: tuple[FoundKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EndKeys:
     """Revoke all keys of an account."""
 
@@ -274,6 +296,7 @@ Message = (
     | RotateKey
     | SendEndNotices
     | Revoke
+    | EndExposed
     | EndKeys
     | SetTier
     | Suspend
@@ -281,6 +304,7 @@ Message = (
     | GrantAdmin
     | RevokeAdmin
     | BootstrapAdmins
+    | AuthorizationMessage
 )
 
 
@@ -294,6 +318,14 @@ class KeySaved:
     key: Key
     changed: tuple[bytes, ...] = ()
     ended: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Authorized:
+    """Committed: the authorization, and its key once the code was exchanged."""
+
+    authorization: Authorization
+    key: Key | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +350,14 @@ class KeysEnded:
     """Committed: the keys that this message revoked."""
 
     keys: tuple[Key, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExposedEnded:
+    """Committed: the hashes that keys have, whether they still worked or not, and the hashes of all keys that ended."""
+
+    known: frozenset[bytes]
+    changed: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,5 +393,16 @@ class Membership:
 
 
 Answer = (
-    KeySaved | Rotated | EndNoticesSent | KeysEnded | Done | Claimed | TierSet | SuspensionSet | Membership | Refused
+    KeySaved
+    | Rotated
+    | Authorized
+    | EndNoticesSent
+    | KeysEnded
+    | ExposedEnded
+    | Done
+    | Claimed
+    | TierSet
+    | SuspensionSet
+    | Membership
+    | Refused
 )

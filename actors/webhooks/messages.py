@@ -96,6 +96,27 @@ class Delivery:
     last_error: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Published:
+    """An event of an account as its feed has it. `seq` orders them; `body` is what webhooks get."""
+
+    seq: int
+    id: str
+    tenant_id: str
+    subject_id: str
+    type: str
+    body: str
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A part of an account's feed: events, oldest first, and the `seq` after which its reader goes on."""
+
+    events: tuple[Published, ...]
+    last: int
+
+
 # The sender.
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from actors.values import BatchId
-from actors.webhooks.messages import Attempt, Backlog, Delivery, Lease, Room, Task, Webhook
+from actors.webhooks.messages import Attempt, Backlog, Delivery, Feed, Lease, Room, Task, Webhook
 from actors.webhooks.sending import Judge
 from actors.webhooks.state import Decision, LockSet, Snapshot
 
@@ -55,6 +55,18 @@ class WebhookStore(Protocol):
 
     async def deliveries(self, webhook_id: str, before_seq: int | None, limit: int) -> Sequence[Delivery]:
         """Deliveries of a webhook, newest first, strictly before `before_seq`."""
+        ...
+
+    async def count_deliveries(self, webhook_id: str, most: int) -> int:
+        """How many deliveries a webhook has, counted no further than `most`."""
+        ...
+
+    async def feed(self, tenant_id: str, after_seq: int, since_ms: int, limit: int) -> Feed:
+        """At most `limit` events of an account after `after_seq` that were made at `since_ms` or later, oldest first. Without
+        one, the reader goes on after the newest event that there is.
+
+        An event becomes visible only after all of its account with a lower `seq`, so a reader misses none.
+        """
         ...
 
     # For the sender.

@@ -33,6 +33,7 @@ from actors.sessions.reader import SessionReader
 from actors.webhooks.actor import WebhookActor
 from actors.webhooks.sender import WebhookSender
 from service.api.list_counts import CachedCounts
+from service.api.oauth.documents import Clients
 from service.api.rate_limits import Budgets
 from service.config.model import Config
 from service.observability.client_address import Proxies
@@ -87,6 +88,7 @@ class Services:
     refusal_log: RefusalLog
     proxies: Proxies
     links: Links
+    clients: Clients
     payments: Payments
     webhook: Webhook | None
     webhooks: WebhookActor

@@ -74,7 +74,8 @@ class Operation:
     handler: Handler
     result: type[BaseModel]
     access: Access
-    example: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200  # of a success
+    example: Any = field(default_factory=dict)  # of the body, as JSON
     body: type[BaseModel] | None = None
     body_optional: bool = False
     raw_body: bool = False  # the handler checks `Request.body` itself

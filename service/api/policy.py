@@ -16,11 +16,13 @@ class Access(Enum):
 
 
 class Budget(Enum):
-    """A separate limit per client address: per minute for events, polls and keyless reads, otherwise per hour."""
+    """A separate limit per client address: per minute for events, polls, registrations, reports and reads without a key,
+    otherwise per hour."""
 
     KEYLESS = "keyless"
     PLACEMENTS = "placements"
     MINT = "mint"
+    EXPOSED = "exposed"
     CLAIM_START = "claim_start"
     CLAIM_COMPLETE = "claim_complete"
     DEVICE_START = "device_start"
@@ -28,4 +30,5 @@ class Budget(Enum):
     SIGN_IN_START = "sign_in_start"
     SIGN_IN_COMPLETE = "sign_in_complete"
     EXPORT = "export"
+    REGISTER = "register"
     EVENTS = "events"

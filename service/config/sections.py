@@ -12,6 +12,7 @@ from service.schemas.account import MAX_DAYS
 from service.schemas.events import EVENTS_IN_A_REQUEST
 from service.schemas.keys import Email
 from service.schemas.urls import Url, web_address
+from service.tokens.scanners import public_key
 
 ADDRESS = r"([^\x00-\x1f\x7f]{0,100}(\n[^\x00-\x1f\x7f]{0,100}){0,7})?"
 PREFIX, AN_INVOICE_PREFIX = (
@@ -74,6 +75,16 @@ class Claim(Section):
     guesses_per_email: Count
 
 
+def _public_key(pem: str) -> str:
+    public_key(pem)
+    return pem
+
+
+class ScannerKey(Section):
+    id: Annotated[str, format_of(r"[!-~]{1,200}", "must be 1 to 200 ASCII characters without spaces")]
+    pem: Annotated[str, Field(max_length=2_000), AfterValidator(_public_key)]
+
+
 class Keys(Section):
     full_per_account: Annotated[int, Field(ge=1, le=1_000)]
     scoped_per_account: Annotated[int, Field(ge=1, le=1_000)]
@@ -82,6 +93,7 @@ class Keys(Section):
     remember_keys: Count
     uses_seconds: Seconds
     unknown_per_minute: Count
+    scanner_keys: Annotated[list[ScannerKey], Field(max_length=20)]
 
 
 class Sessions(Section):

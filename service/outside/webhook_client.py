@@ -119,7 +119,7 @@ async def _exchange(stream: trio.abc.Stream, request: h11.Request, body: bytes, 
     connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
     parts = (request, h11.Data(data=body), h11.EndOfMessage())
     await stream.send_all(b"".join(connection.send(part) or b"" for part in parts))
-    response = _Response(stream, connection)
+    response = ResponseReader(stream, connection)
     while isinstance(head := await response.part(), h11.InformationalResponse):
         pass
     if not isinstance(head, h11.Response):
@@ -144,7 +144,7 @@ def _wait_ms(head: h11.Response, now_ms: int) -> int:
         return 0
 
 
-class _Response:
+class ResponseReader:
     """Reads a response in parts, up to `RESPONSE_BYTES`."""
 
     def __init__(self, stream: trio.abc.Stream, connection: h11.Connection) -> None:

@@ -50,6 +50,8 @@ from actors.webhooks.sender import WebhookSender
 from actors.webhooks.store import Receivers
 from service.api.context import Services
 from service.api.list_counts import CachedCounts
+from service.api.oauth.clients import RegisteredClients
+from service.api.oauth.documents import ClientDocuments, Clients, Fetch
 from service.api.rate_limits import Budgets
 from service.config.bounds import origin_of
 from service.config.model import Config
@@ -62,6 +64,7 @@ from service.observability.metrics import Metrics
 from service.observability.refusal_log import RefusalLog
 from service.observability.request_counts import AnswerCounts
 from service.observability.tracing import Tracer
+from service.outside.client_documents import HttpDocuments
 from service.outside.smtp import ConsoleTransport, SmtpTransport
 from service.outside.webauthn import WebAuthn
 from service.outside.webhook_client import HttpReceivers, WebhookSigner
@@ -72,7 +75,7 @@ from service.snapshots.catalog import Catalog
 from service.snapshots.invalidation import CacheInvalidator
 from service.snapshots.placements import Placements
 from service.tokens.links import Links
-from service.tokens.signing import Cursors
+from service.tokens.signing import Cursors, TokenSigner
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,8 @@ class Classes:
 class Ports:
     """The outside world: time, randomness, secrets, mail and payments. `node` names this process among the nodes.
 
-    Mail, payments and receivers follow the configuration when they are None. Without a `tracer`, no spans are made.
+    Mail, payments, receivers and `fetch`, which gets documents of clients, follow the configuration when they are None.
+    Without a `tracer`, no spans are made.
     """
 
     node: NodeInfo
@@ -116,6 +120,7 @@ class Ports:
     mail: Transport | None = None
     payments: PaymentGateway | None = None
     receivers: Receivers | None = None
+    fetch: Fetch | None = None
     tracer: Tracer | None = None
     classes: Classes = field(default_factory=Classes)
 
@@ -186,9 +191,8 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
     clock, entropy, secrets, classes = ports.clock, ports.entropy, ports.secrets, ports.classes
     node, bounds, hasher = ports.node.id, limits.actors, classes.hasher(secrets.visitors)
     nodes, event_servers = Heartbeat(stores.nodes, ports.node, limits.nodes), ServerWatch(stores.ask_servers)
-    links = Links(base_url, secrets.links)
+    links, signer = Links(base_url, secrets.links), WebhookSigner(secrets.webhooks)
     gateway = ports.payments or payment_gateway(config, links, clock)
-    signer = WebhookSigner(secrets.webhooks)
     receivers = ports.receivers or HttpReceivers(signer, clock, config.webhooks.allow_networks, base_url)
     accounts = AccountActor(stores.accounts, clock, entropy, secrets.codes, limits.accounts, node=node, limits=bounds)
     ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=bounds)
@@ -244,6 +248,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         refusal_log=RefusalLog(clock, node, stores.database.statistics),
         proxies=Proxies(config.server.trusted_proxies, clock),
         links=links,
+        clients=_clients(config, ports, base_url),
         payments=gateway.payments,
         webhook=gateway.webhook,
         webhooks=WebhookActor(stores.webhooks, clock, entropy, limits.webhooks, node=node, limits=bounds),
@@ -251,6 +256,12 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         webhook_signer=signer,
     )
     return services
+
+
+def _clients(config: Config, ports: Ports, base_url: str) -> Clients:
+    fetch = ports.fetch or HttpDocuments(config.webhooks.allow_networks, base_url).fetch
+    signer = TokenSigner(ports.secrets.links)
+    return Clients(RegisteredClients(signer), ClientDocuments(fetch, ports.clock), signer)
 
 
 def _health(

@@ -111,6 +111,37 @@ class Usage(BaseModel):
     email: str | None = optional("Email address of the account; absent while anonymous")
 
 
+class ExposedKey(Strict):
+    """A text that a scanner found, in the form of GitHub's secret scanning partner program."""
+
+    token: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="The text that was found")
+    type: Annotated[str, Field(max_length=100)] = Field(description="The scanner's name of this kind of text")
+    url: Annotated[str, Field(max_length=2_048, pattern=r"^[^\x00-\x1f\x7f]*$")] = Field(
+        default="", description="Where it was found, on one line; empty if that is not known"
+    )
+    source: Annotated[str, Field(max_length=100)] = Field(
+        default="", description="The kind of place where it was found, such as `commit`; has no effect"
+    )
+
+
+class ExposedKeys(RootModel[Annotated[list[ExposedKey], Field(min_length=1, max_length=100)]]):
+    """What a scanner found, at most 100 texts."""
+
+
+class ExposedResult(BaseModel):
+    """Whether a text is a key of this service."""
+
+    token_hash: str = Field(description="SHA-256 of the text, in hexadecimal")
+    token_type: str = Field(description="The `type` of the report")
+    label: Literal["true_positive", "false_positive"] = Field(
+        description="`true_positive` for a key of this service, which has ended; `false_positive` for any other text"
+    )
+
+
+class ExposedResults(RootModel[list[ExposedResult]]):
+    """A result for each text, in the order of the report."""
+
+
 class ScopedKeyRequest(Strict):
     """Name and scopes of a new scoped key."""
 

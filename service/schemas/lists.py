@@ -109,6 +109,14 @@ class SponsorshipQuery(Query):
     limit: _Limit[Annotated[int, Field(ge=1, le=50)]] = DEFAULT_LIMIT
 
 
+class WebhookEventsQuery(SponsorshipQuery):
+    """Query of the feed of events."""
+
+    since: Choice[Whole[Annotated[int, Field(ge=0, le=253_402_300_799_999)]]] = choice(
+        "Without a cursor: only events from this time on, in epoch milliseconds. A time to come leaves out all that there are"
+    )
+
+
 class Page(BaseModel):
     """A page of a list of the sponsorship area."""
 

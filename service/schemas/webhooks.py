@@ -1,7 +1,7 @@
 """Wire models of webhooks out."""
 
 from dataclasses import asdict
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 
@@ -127,6 +127,23 @@ class DeliveryAnswer(BaseModel):
     """One delivery of a webhook."""
 
     delivery: WebhookDelivery = Field(description="The delivery")
+
+
+class WebhookEvent(BaseModel):
+    """An event as webhooks get it, with its id."""
+
+    id: str = Field(description="Value of the header webhook-id")
+    type: str = Field(description="Kind of the event, such as booking.paid")
+    timestamp: str = Field(description="When it happened, as RFC 3339 writes it")
+    data: dict[str, Any] = Field(description="What the event is about, by its type")
+
+
+class WebhookEvents(BaseModel):
+    """Events, oldest first."""
+
+    items: list[WebhookEvent] = Field(description="Events of this page")
+    cursor: str = Field(description="For what follows, now or later")
+    hasMore: bool = Field(description="Whether there is another page")
 
 
 class WebhookDeliveries(Page):

@@ -34,9 +34,10 @@ from service.web.pages.parts.page import (
 )
 
 FORM_ID_BYTES = 16
+FORMS = "form-action 'self'"
 PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    f"{FORMS}; base-uri 'none'; frame-ancestors 'none'"
 )
 API_LINKS = (
     '</openapi.json>; rel="service-desc"; type="application/json", </docs>; rel="service-doc"; type="text/html", '
@@ -104,7 +105,9 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
         raise PageRefused(Refused(Code.FORBIDDEN, words))
     if page.who is not Audience.ANYBODY and visit.caller.signed_in is None:
         here = visit.request.path if posted else _with_query(visit.request)
-        asked = SeeOther(with_next("/sign-in", here), "sign_in_again" if posted else "")
+        address = with_next("/sign-in", here)
+        lost = "" if "?" in address else "address_too_long"
+        asked = SeeOther(address, "sign_in_again" if posted else lost)
         return _dressed(page, visit, asked)
     if page.who is not Audience.ANYBODY and visit.caller.suspended and not page.while_suspended:
         return _dressed(page, visit, SeeOther("/account/suspended"))

@@ -24,7 +24,7 @@ from service.config.sections import SiteSection
 from service.http.asgi import Scope
 from service.terminal.output import duration
 from service.web.compression import Compressor
-from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
+from service.web.page_pipeline import FORMS, PAGE_HEADERS, PAGE_POLICY, handle_page, refused_page
 from service.web.pages.parts import words
 from service.web.pages.parts.badges import state_of
 from service.web.pages.parts.booking_words import floor_words, length, period, share_words
@@ -184,6 +184,9 @@ async def _rendered(outcome: Template | SeeOther) -> Response:
         response = Response(html.encode(), outcome.status, content_type="text/html; charset=utf-8")
     for name, value in PAGE_HEADERS.items():
         response.headers[name] = value
+    if isinstance(outcome, Template) and outcome.forms_to:
+        # Browsers hold the redirects of a form to the policy, too.
+        response.headers["content-security-policy"] = PAGE_POLICY.replace(FORMS, f"{FORMS} {outcome.forms_to}")
     for name, value in outcome.headers:
         if name == "set-cookie":
             response.headers.add(name, value)

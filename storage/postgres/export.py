@@ -142,6 +142,7 @@ SOURCES: Mapping[str, Source] = {
     "pending_sign_ins": Source(OF_EMAIL),
     "devices": Source(OF_EMAIL),
     "device_guesses": Source(f"session_id in ({SESSIONS})", "session_id"),
+    "authorizations": Source(OF_EMAIL, AT, index=RECORDED),
     "account_deletions": Source(OF_TENANT, "tenant_id"),
     "sponsors": Source(OF_TENANT),
     "billing_details": Source(OF_TENANT, "tenant_id"),
@@ -176,6 +177,7 @@ SOURCES: Mapping[str, Source] = {
     ),
     "webhooks": Source(OF_TENANT),
     "webhook_deliveries": Source("true", joined("webhook_id", padded("seq", 19)), SENT),
+    "webhook_events": Source(OF_TENANT, padded("seq", 19), index=index(("seq", "bigint"))),
     "catalog_submissions": Source(OF_TENANT, AT, index=RECORDED),
     "event_site_counts": Source(
         "true", joined("booking_id", padded("day", 10), "site"), BY_SITE, parents=BOOKINGS, words=2

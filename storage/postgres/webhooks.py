@@ -1,6 +1,7 @@
 """The webhook store over Postgres, and the events that other stores publish in their transactions."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from actors.shared.announcements import AccountMail, WebhookEvent
 from actors.values import BatchId
@@ -8,14 +9,16 @@ from actors.webhooks.messages import (
     Attempt,
     Backlog,
     Delivery,
+    Feed,
     Lease,
     NewDelivery,
+    Published,
     Ready,
     Room,
     Task,
     Webhook,
 )
-from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
+from actors.webhooks.sending import Judge, body_of, by_webhook, choose, fan_out
 from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
 from actors.webhooks.store import MAX_COUNTED, Decide
 from storage.connection.pool import Connection, Store
@@ -27,18 +30,25 @@ from storage.rows.tables import AUDIT, DELIVERIES, WEBHOOKS
 
 SQL = statements("webhooks")
 
+EVENT = ("id", "tenant_id", "subject_id", "type", "created_ms")
+
 MAX_READY = 4
 """A lease looks at so many webhooks for each free attempt."""
 
 
 async def publish(connection: Connection, webhook_events: Sequence[WebhookEvent]) -> None:
-    """Queue a delivery of each event for each enabled webhook of its account that wants it, in the caller's transaction.
+    """Add events to the feeds of their accounts, and queue a delivery of each for each enabled webhook that wants it, in the
+    caller's transaction.
 
-    Locks these webhooks in the order of their ids, as the last of the caller's locks. Publishing an event again adds nothing.
+    Locks the names of the accounts and then these webhooks, both sorted, as the last of the caller's locks. The former are
+    held until the commit, so the events of an account become visible in their order. Publishing an event again adds nothing.
     """
     if not webhook_events:
         return
     tenants = sorted({each.tenant_id for each in webhook_events})
+    await connection.execute(SQL.lock_names, tenants)
+    rows = [(*map(partial(getattr, each), EVENT), body_of(each)) for each in webhook_events]
+    await write(connection, SQL.publish, list(map(list, zip(*rows, strict=True))))
     rows = await connection.fetch(SQL.lock_wanting, tenants, sorted({each.type for each in webhook_events}))
     await _add(connection, fan_out((record_of(Webhook, row) for row in rows), webhook_events))
 
@@ -66,6 +76,19 @@ class PostgresWebhooks(Store):
     async def deliveries(self, webhook_id: str, before_seq: int | None, limit: int) -> Sequence[Delivery]:
         rows = await self._database.fetch(SQL.log, webhook_id, before_seq, limit)
         return [record_of(Delivery, row) for row in rows]
+
+    async def count_deliveries(self, webhook_id: str, most: int) -> int:
+        return int(await self._database.fetchval(SQL.count_of, webhook_id, most))
+
+    async def feed(self, tenant_id: str, after_seq: int, since_ms: int, limit: int) -> Feed:
+        async def work(connection: Connection) -> Feed:
+            # Read first: what is published between both statements comes after it.
+            newest = await connection.fetchval(SQL.newest_event, tenant_id)
+            rows = await connection.fetch(SQL.feed, tenant_id, after_seq, since_ms, limit)
+            found = tuple([record_of(Published, row) for row in rows])
+            return Feed(found, found[-1].seq if found else max(after_seq, newest))
+
+        return await self._database.read(work)
 
     # For the sender.
 

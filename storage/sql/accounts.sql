@@ -169,6 +169,11 @@ select count(*) from gone
 {delete from webhooks by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit
     $4::int for update}
 
+-- name: erase_webhook_events
+-- Delete what webhooks tell a tenant.
+{delete from webhook_events by seq where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit
+    $4::int for update}
+
 -- name: erase_submissions
 -- Delete submissions of a tenant, once no audit record about them has words. The entries of accepted ones are the catalog's.
 with next as materialized (
@@ -236,6 +241,11 @@ select count(*) from gone
 -- name: erase_shared_reports
 -- End the links to reports of a tenant.
 {delete from shared_reports by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+    limit $4::int for update}
+
+-- name: erase_authorizations
+-- Delete what an account allowed programs before its deletion began. Another account may have its email now.
+{delete from authorizations by id where $1::text is not null and email = $2::text and created_ms <= $3::bigint
     limit $4::int for update}
 
 -- name: remains

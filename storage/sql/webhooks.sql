@@ -36,6 +36,10 @@ from webhooks where tenant_id = $1 and id = $2
 select {deliveries}
 from webhook_deliveries where webhook_id = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3
 
+-- name: count_of
+-- The number of deliveries of a webhook, no further than $2.
+select count(*) from (select from webhook_deliveries where webhook_id = $1 limit $2) as counted
+
 -- name: deliveries
 -- Deliveries by id.
 select {deliveries}
@@ -61,6 +65,24 @@ where seq = any (array(
     select distinct on (webhook_id, subject_id) seq from webhook_deliveries
     where webhook_id = any ($1::text[]) and done_ms is null order by webhook_id, subject_id, seq
 )) and (due_ms is null or due_ms > $2 or first_ms is not null)
+
+-- name: publish
+-- Add events to the feeds of their accounts in order. Known ids are skipped.
+insert into webhook_events (id, tenant_id, subject_id, type, created_ms, body)
+select id, tenant_id, subject_id, type, created_ms, body
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[]) with ordinality
+    as made (id, tenant_id, subject_id, type, created_ms, body, place)
+where not exists (select from webhook_events as known where known.id = made.id)
+order by place
+
+-- name: newest_event
+-- The number of the newest event of an account, 0 without one.
+select coalesce((select seq from webhook_events where tenant_id = $1 order by seq desc limit 1), 0)
+
+-- name: feed
+-- Events of an account after a place that are not older than a moment, oldest first.
+select seq, id, tenant_id, subject_id, type, body, created_ms
+from webhook_events where tenant_id = $1 and seq > $2 and created_ms >= $3 order by seq limit $4
 
 -- name: add
 -- Insert deliveries in order. Each is due at once, unless an earlier one of its subject waits. Known ids are skipped.

@@ -16,6 +16,8 @@ NAMES = (
     "cookie",
     "expect",
     "forwarded",
+    "github-public-key-identifier",
+    "github-public-key-signature",
     "host",
     "http2-settings",
     "idempotency-key",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from actors.clock import DAY_MS
 from tests.api.sponsors import ADMIN, API, Person, add_slot, administrator, sponsor
 from tests.api.world import SECRETS, World, open_world
 
@@ -165,3 +166,62 @@ async def test_a_new_webhook_counts_as_slow_until_its_first_success(world: World
     await person.post(f"{HOOKS}/{hook}/test")
     assert await delivered(world) == ["webhook.test"]
     assert not world.memory.webhooks[hook].slow
+
+
+# The feed.
+
+FEED = f"{API}/webhook-events"
+
+
+async def test_the_feed_has_what_webhooks_get_and_goes_on_after_its_cursor(world: World) -> None:
+    """Without a webhook, too: the first account has one, and the second has none."""
+    owner, other = sponsor(world), sponsor(world, "other@example.com")
+    await hooked(owner)
+    await owner.buys()
+    await delivered(world)
+    sent = [(task.delivery.event_id, json.loads(task.delivery.body)) for task in world.endpoints.tasks]
+    page = (await owner.get(FEED)).json
+    assert [(each.pop("id"), each) for each in page["items"]] == sent
+    assert [event["type"] for _, event in sent] == ["booking.reserved", "booking.paid"]
+    assert page["hasMore"] is False
+    assert (await owner.get(f"{FEED}?cursor={page['cursor']}")).json["items"] == []
+
+    empty = (await other.get(FEED)).json
+    assert empty["items"] == []
+    await other.buys("right-top")
+    told = (await other.get(f"{FEED}?cursor={empty['cursor']}")).json["items"]
+    assert [each["type"] for each in told] == ["booking.reserved", "booking.paid"]
+    assert (await owner.get(f"{FEED}?cursor={empty['cursor']}")).words == "400 invalid_request"
+
+
+async def test_the_feed_is_read_in_pages_and_from_a_time_on(world: World) -> None:
+    person = sponsor(world)
+    await person.buys()
+    first = await person.get(f"{FEED}?limit=1")
+    assert first.json["hasMore"] is True
+    assert f"cursor={first.json['cursor']}" in (first.header("link") or "")
+    second = (await person.get(f"{FEED}?limit=1&cursor={first.json['cursor']}")).json
+    assert [each["type"] for each in (*first.json["items"], *second["items"])] == ["booking.reserved", "booking.paid"]
+    assert second["hasMore"] is False
+    now = (await person.get(f"{FEED}?since={world.now_ms + 1}")).json
+    assert now["items"] == []
+    await person.buys("right-top")
+    later = (await person.get(f"{FEED}?cursor={now['cursor']}")).json["items"]
+    assert [each["type"] for each in later] == ["booking.reserved", "booking.paid"]
+    assert (await person.get(f"{FEED}?since=-1")).words == "400 invalid_request"
+
+
+async def test_a_cursor_that_may_have_missed_an_event_is_refused(world: World) -> None:
+    """One of an empty page is as old as its request, one of a full page as its last event."""
+    person = sponsor(world)
+    await person.buys()
+    middle, end = [(await person.get(f"{FEED}?limit={limit}")).json["cursor"] for limit in (1, 50)]
+    world.clock.at_ms += 29 * DAY_MS
+    assert [(await person.get(f"{FEED}?cursor={each}")).status for each in (middle, end)] == [200, 200]
+    fresh = (await person.get(f"{FEED}?cursor={end}")).json["cursor"]
+    world.clock.at_ms += DAY_MS
+    words = [(await person.get(f"{FEED}?cursor={each}")).words for each in (middle, end, fresh)]
+    assert words == ["410 cursor_expired", "410 cursor_expired", "200"]
+    log = world.services.catalog.snapshot.changes
+    log.revision = log.revision._replace(epoch=log.revision.epoch + 1)  # as after a restore of the database
+    assert (await person.get(f"{FEED}?cursor={fresh}")).words == "410 cursor_expired"

@@ -12,6 +12,7 @@ from service.seed.catalog_file import parse
 from service.seed.samples import replace_demo
 from tests.api.authenticator import Authenticator
 from tests.api.devices import decided, in_browser, looked, polled, started
+from tests.api.oauth import REVOKE, Program, form_sent, registered
 from tests.api.passkeys import SECOND_STEP, Owner
 from tests.api.sponsors import ADMIN, API, CAMPAIGN, NEXT_WEEK, THIS_WEEK, Person, administrator, sponsor, uuid
 from tests.api.test_invoices import DETAILS, SELLER
@@ -48,6 +49,8 @@ async def tell(world: World) -> None:
     await _administrator(world, boss, person)
     await _person(world)
     await _account(world)
+    await _scanner(world)
+    await _client(world)
 
 
 async def _ask(world: World, target: str, key: str | None = None) -> Any:
@@ -79,12 +82,27 @@ async def _agent(world: World) -> None:
     await Person(world, key).patch("/api/v1/account/notifications", {"reports": False})
 
 
+async def _scanner(world: World) -> None:
+    """A scanner finds a key, and a text that looks like one."""
+    found = {"type": "catalog_api_key", "url": "https://code.example.com/tool/settings.py", "source": "content"}
+    texts = world.key(), "cs_user_EXAMPLEexampleEXAMPLEexample0000_000000"
+    await world.client.post("/api/v1/keys/exposed", json=[found | {"token": text} for text in texts])
+
+
 async def _device(world: World) -> None:
     token = world.session("developer@example.com")
     device = await started(world, headers={"User-Agent": "catalogctl/1.0.0"})
     await looked(world, token, device["user_code"])
     await decided(world, token, device["user_code"])
     await polled(world, device["device_code"])
+
+
+async def _client(world: World) -> None:
+    """A program that a person lets act for an account."""
+    callback = "https://agent.example.com/callback"
+    client = Program(world, await registered(world, callback, client_name="Research agent"), callback)
+    tokens = await client.tokens(world.session("developer@example.com"))
+    await form_sent(world, REVOKE, {"token": tokens["refresh_token"], "client_id": client.client_id})
 
 
 async def _sponsor(world: World, person: Person, boss: Person) -> None:
@@ -158,6 +176,7 @@ async def _webhooks(world: World, person: Person) -> None:
     await person.post(f"{path}/deliveries/{sent['id']}/resend")
     await person.post(f"{path}/enable")
     await person.delete(path)
+    await person.get(f"{API}/webhook-events?limit=2")
 
 
 async def _administrator(world: World, boss: Person, person: Person) -> None:

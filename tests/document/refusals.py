@@ -12,6 +12,7 @@ from service.api.operations import OPERATIONS
 from service.api.policy import Access
 from tests.api.callers import CALLERS
 from tests.api.devices import in_browser, polled, started
+from tests.api.sponsors import sponsor
 from tests.api.world import World, away, broken
 from tests.contract import CONTRACT, Row
 from tests.document.recorder import Story
@@ -130,11 +131,13 @@ ONE_OF_EACH_FAMILY = ("mintKey", "pollDevice", "saveProfile")
 
 
 async def many_requests(world: World) -> None:
-    """More requests than a key may send in a minute: the limit that all operations have."""
+    """More requests than a key may send in a minute, the limit that all operations have, and than an address may."""
     key = CALLERS["an issued key"](world)
     for name in ("getUsage", "saveProfile"):
         for _ in range(3):
             await ask_with(world, CONTRACT[name], key)
+    for _ in range(2):
+        await ask_with(world, CONTRACT["reportExposedKeys"], None)
 
 
 PUT, RETIRE = ("putUseCase", "putBot"), ("retireUseCase", "retireBot")
@@ -156,6 +159,10 @@ async def catalog(world: World) -> None:
     world.services.catalog.refresh_soon()
     await world.settled()
     await world.client.get(f"/api/v1/changes?cursor={cursor}")
+    person = sponsor(world)
+    page = await person.get("/api/v1/sponsors/webhook-events")
+    world.clock.at_ms += 30 * DAY_MS
+    await person.get(f"/api/v1/sponsors/webhook-events?cursor={page.json['cursor']}")
 
 
 async def too_large(world: World) -> None:
@@ -191,7 +198,7 @@ async def many_polls(world: World) -> None:
 
 
 STORIES = (
-    Story(many_requests, {"TIERS__CLAIMED__PER_MINUTE": 1}),
+    Story(many_requests, {"TIERS__CLAIMED__PER_MINUTE": 1, "KEYLESS__PER_MINUTE": 1}),
     Story(callers, PLENTY),
     Story(catalog),
     Story(too_large),

@@ -127,6 +127,7 @@ class MemoryAccounts(MemoryStore):
             self._erase_idempotency_keys,
             self._erase_webhook_deliveries,
             self._erase_webhooks,
+            self._erase_webhook_events,
             self._erase_submissions,
             self._erase_bookings,
             self._erase_campaigns,
@@ -134,6 +135,7 @@ class MemoryAccounts(MemoryStore):
             self._blank_invoices,
             self._erase_billing_details,
             self._erase_shared_reports,
+            self._erase_authorizations,
         )
         if any(step(deletion, limit) >= limit for step in steps):
             return True
@@ -227,6 +229,13 @@ class MemoryAccounts(MemoryStore):
         drop_webhooks(self._memory, gone)
         return len(gone)
 
+    def _erase_webhook_events(self, deletion: Deletion, limit: int) -> int:
+        events = self._memory.webhook_events
+        gone = [row.id for row in events.values() if row.tenant_id == deletion.tenant_id][:limit]
+        for event_id in gone:
+            del events[event_id]
+        return len(gone)
+
     def _erase_submissions(self, deletion: Deletion, limit: int) -> int:
         rows = self._memory.submissions
         gone = [row.id for row in rows.values() if row.tenant_id == deletion.tenant_id][:limit]
@@ -277,6 +286,13 @@ class MemoryAccounts(MemoryStore):
 
     def _erase_billing_details(self, deletion: Deletion, limit: int) -> int:
         return int(self._memory.billing_details.pop(deletion.tenant_id, None) is not None)
+
+    def _erase_authorizations(self, deletion: Deletion, limit: int) -> int:
+        rows = self._memory.authorizations.values()
+        mine = [row for row in rows if row.email == deletion.email and row.created_ms <= (deletion.begun_ms or 0)]
+        for row in mine[:limit]:
+            del self._memory.authorizations[row.id]
+        return len(mine[:limit])
 
     def _erase_shared_reports(self, deletion: Deletion, limit: int) -> int:
         ended = self._memory.shared_of(deletion.tenant_id)[:limit]

@@ -85,6 +85,8 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
         case "device_guesses":
             guesses = tables.device_guesses.values()
             yield from _each("session_id", (row for row in guesses if row.session_id in sessions))
+        case "authorizations":
+            yield from ((_made(row), asdict(row)) for row in tables.authorizations.values() if row.email == email)
         case "account_deletions":
             rows = tables.account_deletions.values()
             yield from _each("tenant_id", (row for row in rows if row.tenant_id == tenant_id))
@@ -123,6 +125,9 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
             sent = tables.webhook_deliveries.values()
             mine = (row for row in sent if tables.webhooks[row.webhook_id].tenant_id == tenant_id)
             yield from ((f"{row.webhook_id} {row.seq:019}", asdict(row)) for row in mine)
+        case "webhook_events":
+            told = (row for row in tables.webhook_events.values() if row.tenant_id == tenant_id)
+            yield from ((f"{row.seq:019}", asdict(row)) for row in told)
         case "catalog_submissions":
             yield from ((_made(row), asdict(row)) for row in tables.submissions.values() if row.tenant_id == tenant_id)
         case "sponsors":

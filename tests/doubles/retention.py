@@ -66,6 +66,11 @@ def _device_logins(tables: Memory, before_ms: int, limit: int) -> int:
     return _dropped(tables.devices, oldest(ends, before_ms, limit))
 
 
+def _authorizations(tables: Memory, before_ms: int, limit: int) -> int:
+    ends = ((row.expires_ms, row.id) for row in tables.authorizations.values())
+    return _dropped(tables.authorizations, oldest(ends, before_ms, limit))
+
+
 def _unclaimed_keys(tables: Memory, before_ms: int, limit: int) -> int:
     expired = (
         (key.expires_ms, key.id)
@@ -172,6 +177,11 @@ def _webhook_deliveries(tables: Memory, before_ms: int, limit: int) -> int:
     return _dropped(tables.webhook_deliveries, oldest(old, before_ms, limit))
 
 
+def _webhook_events(tables: Memory, before_ms: int, limit: int) -> int:
+    old = ((row.created_ms, row.id) for row in tables.webhook_events.values())
+    return _dropped(tables.webhook_events, oldest(old, before_ms, limit))
+
+
 def _submissions(tables: Memory, before_ms: int, limit: int) -> int:
     decided = ((row.decided_ms, row.id) for row in tables.submissions.values() if row.decided_ms is not None)
     return _dropped(tables.submissions, oldest(decided, before_ms, limit))
@@ -214,6 +224,7 @@ PRUNING: dict[Rows, Callable[[Memory, int, int], int]] = {
     Rows.CHALLENGES: _challenges,
     Rows.ENDED_SESSIONS: _ended_sessions,
     Rows.DEVICE_LOGINS: _device_logins,
+    Rows.AUTHORIZATIONS: _authorizations,
     Rows.UNCLAIMED_KEYS: _unclaimed_keys,
     Rows.ENDED_KEYS: _ended_keys,
     Rows.MERGED_TENANTS: _merged_tenants,
@@ -225,6 +236,7 @@ PRUNING: dict[Rows, Callable[[Memory, int, int], int]] = {
     Rows.KEY_USAGE_DAYS: _key_usage_days,
     Rows.AUDIT: _audit,
     Rows.WEBHOOK_DELIVERIES: _webhook_deliveries,
+    Rows.WEBHOOK_EVENTS: _webhook_events,
     Rows.SUBMISSIONS: _submissions,
     Rows.DELETIONS: _deletions,
     Rows.RETIRED_ENTRIES: _retired_entries,

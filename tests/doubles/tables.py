@@ -28,6 +28,7 @@ from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.events.sightings import Sighting
+from actors.keys.authorizations import Authorization
 from actors.keys.messages import Claim, Key
 from actors.mail.messages import QueuedMessage
 from actors.nodes.messages import NodeInfo
@@ -35,7 +36,7 @@ from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.shared.code_mails import CodeMailCount
 from actors.values import AcceptedTerms, Account, AuditRecord, BatchId, Filtered, OutboxMessage, Steps, Tenant, finished
-from actors.webhooks.messages import Delivery, Webhook
+from actors.webhooks.messages import Delivery, Published, Webhook
 
 S = TypeVar("S")
 D = TypeVar("D")
@@ -114,6 +115,7 @@ class Memory:
     passkey_challenges: dict[str, Challenge] = field(default_factory=dict)
     pending_sign_ins: dict[str, PendingSignIn] = field(default_factory=dict)
     devices: dict[str, Device] = field(default_factory=dict)
+    authorizations: dict[str, Authorization] = field(default_factory=dict)
     # By session.
     device_guesses: dict[str, Guesses] = field(default_factory=dict)
     # When a key was last used, by its id.
@@ -152,6 +154,8 @@ class Memory:
     nodes: dict[str, tuple[NodeInfo, float]] = field(default_factory=dict)
     webhooks: dict[str, Webhook] = field(default_factory=dict)
     webhook_deliveries: dict[str, Delivery] = field(default_factory=dict)
+    webhook_events: dict[str, Published] = field(default_factory=dict)
+    webhook_event_seq: int = 0
     webhook_seq: int = 0
     submissions: dict[str, Submission] = field(default_factory=dict)
     catalog: CatalogTables = field(default_factory=CatalogTables)

@@ -10,15 +10,17 @@ from actors.webhooks.messages import (
     Backlog,
     Delivery,
     DeliveryStatus,
+    Feed,
     Lease,
     NewDelivery,
+    Published,
     Ready,
     Room,
     Task,
     Webhook,
     WebhookStatus,
 )
-from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
+from actors.webhooks.sending import Judge, body_of, by_webhook, choose, fan_out
 from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
 from actors.webhooks.store import MAX_COUNTED, Decide
 from tests.doubles.announcements import tell
@@ -26,7 +28,13 @@ from tests.doubles.tables import Memory, MemoryStore, picked
 
 
 def publish(tables: Memory, webhook_events: Sequence[WebhookEvent]) -> None:
-    """Queue a delivery of each event for each enabled webhook of its account that wants it."""
+    """Add events to the feeds of their accounts, and queue a delivery of each for each enabled webhook that wants it."""
+    for each in webhook_events:
+        if each.id not in tables.webhook_events:
+            tables.webhook_event_seq += 1
+            seq, body = tables.webhook_event_seq, body_of(each)
+            row = Published(seq, each.id, each.tenant_id, each.subject_id, each.type, body, each.created_ms)
+            tables.webhook_events[each.id] = row
     _add(tables, fan_out([tables.webhooks[webhook_id] for webhook_id in sorted(tables.webhooks)], webhook_events))
 
 
@@ -54,6 +62,16 @@ class MemoryWebhooks(MemoryStore):
         await self._memory.before()
         rows = [row for row in self._rows() if row.webhook_id == webhook_id]
         return [row for row in reversed(rows) if before_seq is None or row.seq < before_seq][:limit]
+
+    async def count_deliveries(self, webhook_id: str, most: int) -> int:
+        return len(await self.deliveries(webhook_id, None, most))
+
+    async def feed(self, tenant_id: str, after_seq: int, since_ms: int, limit: int) -> Feed:
+        await self._memory.before()
+        own = [row for row in self._memory.webhook_events.values() if row.tenant_id == tenant_id]
+        found = tuple([row for row in own if row.seq > after_seq and row.created_ms >= since_ms][:limit])
+        newest = own[-1].seq if own else 0
+        return Feed(found, found[-1].seq if found else max(after_seq, newest))
 
     # For the sender.
 

@@ -44,6 +44,12 @@ FACTS: Mapping[str, dict[str, str]] = {
     "dispute_lost": DISPUTE | MONEY | {"status": "paid"},
     "new_key": ENDS | {"ends": "key", "how": "It was created on the dashboard."},
     "key_ends": {"label": "cs_scoped_1B2c", "name": "Nightly report", "expires_ms": str(BASE_MS + 7 * DAY_MS)},
+    "key_exposed": {
+        "label": "cs_user_1B2c",
+        "name": "Nightly report",
+        "url": "https://code.example.com/team/tool/blob/main/settings.py",
+        "others": "2",
+    },
     "new_session": ENDS | {"ends": "session", "label": "Firefox on Linux"},
     "new_administrator": ENDS | {"ends": "admin", "label": "an administrator"},
     "review_digest": {
@@ -70,6 +76,7 @@ FACTS: Mapping[str, dict[str, str]] = {
     },
     "refund_requested": BOOKED | {"reason": REASON},
     "refund_to_decide": BOOKED | {"sponsor": "Example Tools", "reason": REASON},
+    "video_material": BOOKED | {"sponsor": "Example Tools"},
     "refund_made": BOOKED | {"refund_cents": "9900"},
     "refund_declined": BOOKED | {"note": NOTE},
     "refund_failed": BOOKED | {"why": "The card issuer declined the refund (expired_or_canceled_card)."},

@@ -80,6 +80,7 @@ GROWN = {
     "key usage days": {"key_usage_days"},
     "audit": {"audit"},
     "webhook deliveries": {"webhook_deliveries"},
+    "webhook events": {"webhook_events"},
     "submissions": {"catalog_submissions"},
     "mails": {"marks", "outbox"},
 }

@@ -166,6 +166,16 @@ def days_not_queued(right: Any, tables: Memory, webhook_events: Sequence[Webhook
     right(tables, [each for each in webhook_events if each.type.startswith("booking.")])
 
 
+@BUGS.around(ledger_store, "publish")
+def feed_needs_a_webhook(right: Any, tables: Memory, webhook_events: Sequence[WebhookEvent]) -> None:
+    """The feed of an account without a webhook has no events."""
+    right(tables, webhook_events)
+    hooked = {webhook.tenant_id for webhook in tables.webhooks.values()}
+    for each in webhook_events:
+        if each.tenant_id not in hooked:
+            tables.webhook_events.pop(each.id, None)
+
+
 @BUGS.around(notifications, "mail_administrators")
 def declined_refund_not_mailed(right: Any, unit: UnitOfWork, booking: Booking, template: str, **facts: object) -> None:
     """Administrators hear nothing of a declined refund."""

@@ -227,6 +227,21 @@ def claimed_keys_administer(right: Any, unit: Any, key: Any, tenant: Tenant) -> 
     right(unit, key, tenant)
 
 
+@BUGS.around(key_state._Batch, "_end_found")
+def exposed_without_mail(right: Any, unit: Any, key: Any, found: Any) -> Any:
+    """A key that was found in public ends, and nobody tells its owner."""
+    ended = yield from right(unit, key, found)
+    unit.decision.outbox[:] = [message for message in unit.decision.outbox if message.template != "key_exposed"]
+    return ended
+
+
+@BUGS.function(key_state._Batch, "_end_found")
+def exposed_key_works_on(unit: Any, key: Any, found: Any) -> Any:
+    """A key that was found in public is answered as such, and still works."""
+    yield from ()
+    return []
+
+
 # The key cache.
 
 

@@ -84,6 +84,7 @@ from tests.simulation.submissions import LinkedSubmissions, SubmissionSide
 from tests.simulation.workers import WorkerEvents
 
 if TYPE_CHECKING:
+    from tests.simulation.clients import Holding
     from tests.simulation.world import World
 
 HOME = Origin(NETWORKS[0], BLOCKS[NETWORKS[0]])
@@ -394,6 +395,21 @@ class Node:
 
     async def revoke(self, key_id: str) -> KeySaved | Refused:
         answer = await self.intent("revoke", key_id, lambda: self.key_actor.revoke(key_id, Agent("cli", "sim")))
+        if isinstance(answer, KeySaved):
+            self.key_cache.forget(answer.changed)
+        return answer
+
+    async def report(self, holding: "Holding") -> KeySaved | Refused:
+        """Report a key as found in public. For the oracle, that revokes the key that the text is of."""
+
+        async def report() -> KeySaved | Refused:
+            found, agent = {holding.text: "https://code.example.com"}, Agent("system", "report")
+            exposed = await self.key_actor.end_exposed(found, agent, mail_places=False)
+            if not exposed.known:
+                return Refused(Code.NOT_FOUND, "no key")
+            return KeySaved(self.world.memory.keys[holding.key_id], exposed.changed)
+
+        answer = await self.intent("revoke", holding.key_id, report)
         if isinstance(answer, KeySaved):
             self.key_cache.forget(answer.changed)
         return answer

@@ -62,6 +62,8 @@ insert into webhook_deliveries (id, webhook_id, event_id, subject_id, type, body
 select 'dlv_' || n, 'whk_' || n % 2000 + 1, 'evt_' || n, 'bok_' || n, 'booking.paid', '', n,
     case when n % 2 = 0 then 'delivered' else 'waiting' end, case when n % 2 = 0 then n end
 from generate_series(1, 8000) as n;
+insert into webhook_events (id, tenant_id, subject_id, type, body, created_ms)
+select 'evt_' || n, 'ten_1', 'bok_' || n, 'booking.paid', '', n from generate_series(1, 8000) as n;
 insert into tenants (id, tier) select 'author_' || n, 'claimed' from generate_series(1, 8000) as n;
 insert into catalog_submissions (id, tenant_id, kind, slug, name, entry, created_ms, status, decided_ms)
 select 'sub_' || n, 'author_' || n, 'bots', 'a', '', '', 1, 'declined', n from generate_series(1, 8000) as n;
@@ -69,7 +71,7 @@ analyze catalog_submissions;
 analyze tenants, api_keys, claims, key_uses, usage_days, key_usage_days, bookings, slot_weeks, booking_keys;
 analyze payment_events, payment_reports;
 analyze account_deletions, sign_in_codes, letter_counts, sign_in_links, sessions, devices, outbox;
-analyze pending_sign_ins, passkey_challenges, webhooks, webhook_deliveries;
+analyze pending_sign_ins, passkey_challenges, webhooks, webhook_deliveries, webhook_events;
 set plan_cache_mode = force_generic_plan
 """
 

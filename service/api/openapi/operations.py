@@ -89,11 +89,11 @@ def described(operation: Operation, examples: Examples) -> dict[str, Any]:
 
 
 def _body(operation: Operation, schema: Mapping[str, Any]) -> dict[str, Any]:
-    media = {"schema": schema, "example": dict(operation.example)}
+    media = {"schema": schema, "example": operation.example}
     content: dict[str, Any] = {"application/json": media}
     if operation.form:
         # Without a schema: the fields are those of the JSON. Some generators fail for a body with two schemas.
-        content[FORM] = {"example": dict(operation.example)}
+        content[FORM] = {"example": operation.example}
     if operation.plain_text:
         content["text/plain"] = _as_text(media)
     return {"required": not operation.body_optional, "content": content}

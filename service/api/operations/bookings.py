@@ -187,10 +187,9 @@ async def request_refund(services: Services, call: Call, booking_id: str) -> Ans
 @with_id(unknown_booking)
 async def send_material(services: Services, call: Call, booking_id: str) -> Answer | Refused:
     material = call.body.material
-    return booking_answer(
-        services,
-        await services.ledger.send_material(call.caller.owner, booking_id, material, call.caller.agent),
-    )
+    view = await services.ledger.send_material(call.caller.owner, booking_id, material, call.caller.agent)
+    services.announce()
+    return booking_answer(services, view)
 
 
 @with_id(unknown_booking)

@@ -15,6 +15,7 @@ from actors.catalog.messages import Kind
 from actors.events.sites import host_of as site_of
 from actors.shared import notices
 from actors.values import Agent, Code, Problem, Refused
+from actors.webhooks.state import unknown_webhook
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, Handler, Operation
@@ -23,6 +24,7 @@ from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.admin_overview import read_sales
 from service.api.operations.admin_sponsorship import list_campaigns_of, read_dossier
+from service.api.operations.authorizations import PAGE_ROWS
 from service.api.operations.bookings import booking_of, read_steps, send_material
 from service.api.operations.catalog import list_related, place_in_catalog
 from service.api.operations.development import DEVELOPMENT_ROWS
@@ -39,7 +41,6 @@ from service.schemas.bookings import BookingAnswer, VideoMaterial
 from service.schemas.campaigns import CampaignPage
 from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, UseCaseBody, UseCasePage
 from service.schemas.internal import (
-    BookingCount,
     BookingDossier,
     BookingSteps,
     CatalogPlace,
@@ -52,6 +53,7 @@ from service.schemas.internal import (
     Purchase,
     ReadinessDay,
     RetiredEntries,
+    RowCount,
     Sales,
     ShareOfVoice,
     ShareQuery,
@@ -212,9 +214,27 @@ async def read_overview(services: Services, call: Call) -> Answer | Refused:
 
 
 async def count_bookings(services: Services, call: Call) -> Answer | Refused:
-    """The number of an account's bookings, null if there are `MAX_READ` or more."""
-    number = await services.sponsorship.count_bookings(call.caller.owner, MAX_READ)
-    return Answer.of(BookingCount(bookings=None if number == MAX_READ else number))
+    return _rows(await services.sponsorship.count_bookings(call.caller.owner, MAX_READ))
+
+
+async def count_invoices(services: Services, call: Call) -> Answer | Refused:
+    return _rows(await services.sponsorship.count_invoices(call.caller.owner, MAX_READ))
+
+
+async def count_submissions(services: Services, call: Call) -> Answer | Refused:
+    return _rows(await services.submissions.count_submissions(call.caller.owner, MAX_READ))
+
+
+@with_id(unknown_webhook)
+async def count_deliveries(services: Services, call: Call, webhook_id: str) -> Answer | Refused:
+    if await services.webhooks.webhook(call.caller.owner, webhook_id) is None:
+        return unknown_webhook()
+    return _rows(await services.webhooks.count_deliveries(webhook_id, MAX_READ))
+
+
+def _rows(number: int) -> Answer:
+    """The number of the caller's rows, null if there are `MAX_READ` or more."""
+    return Answer.of(RowCount(rows=None if number == MAX_READ else number))
 
 
 async def view_ending(services: Services, call: Call) -> Answer | Refused:
@@ -318,11 +338,14 @@ INTERNAL = (
     _row("readShare", "slots/{id}/share", read_share, ShareOfVoice, query=ShareQuery),
     _of_admin("readSales", "sales", read_sales, Sales, query=RevenueQuery),
     _of_admin("readDossier", "dossiers/{id}", read_dossier, BookingDossier),
-    *(_row(*row, **rest) for row, rest in SHARED_ROWS),
+    *(_row(*row, **rest) for row, rest in (*SHARED_ROWS, *PAGE_ROWS)),
     _of_admin("readSlot", "slots/{id}", read_slot, SlotAnswer),
     _of_admin("listCampaignsOf", "accounts/{id}/campaigns", list_campaigns_of, CampaignPage, query=SponsorshipQuery),
     _of_admin("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys),
-    _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),
+    _row("countBookings", "bookings", count_bookings, RowCount, access=Access.REQUIRED),
+    _row("countInvoices", "invoices", count_invoices, RowCount, access=Access.REQUIRED),
+    _row("countSubmissions", "submissions", count_submissions, RowCount, access=Access.REQUIRED),
+    _row("countDeliveries", "webhooks/{id}/deliveries", count_deliveries, RowCount, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),
     _row("endByLink", "ending/{token}", end_by_link, Ending, "POST"),
     _row("viewStopping", "stopping/{token}", view_stopping, StoppedMails),

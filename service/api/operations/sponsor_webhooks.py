@@ -1,20 +1,22 @@
 """Operations on webhooks out: create, list, read and delete them, turn them on, and look at what they got."""
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from urllib.parse import urlsplit
 
 from actors.bookings.store import Before
+from actors.clock import DAY_MS, HOUR_MS
 from actors.values import Code, Problem, Refused, Scope
 from actors.webhooks.messages import Delivery, Queued, WebhookSaved
 from actors.webhooks.state import unknown_delivery, unknown_webhook
 from service.api.context import Services
 from service.api.messages import Answer, respond
 from service.api.operation import Call, account_operation
-from service.api.operations.responses import list_page, with_id
+from service.api.operations.responses import linked, list_page, with_id
 from service.outside.public_addresses import Network, is_listed, is_public, parsed
 from service.schemas.fields import may_exist
-from service.schemas.lists import SponsorshipQuery
+from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery, WebhookEventsQuery
 from service.schemas.urls import public_address
 from service.schemas.webhooks import (
     DeliveryAnswer,
@@ -25,6 +27,8 @@ from service.schemas.webhooks import (
     WebhookDeleted,
     WebhookDeliveries,
     WebhookDelivery,
+    WebhookEvent,
+    WebhookEvents,
     Webhooks,
 )
 
@@ -135,6 +139,34 @@ async def list_deliveries(services: Services, call: Call, webhook_id: str) -> An
     )
 
 
+async def list_events(services: Services, call: Call) -> Answer | Refused:
+    """The feed of the account. A cursor has the number of the last event; a time before which its reader has seen all events;
+    and the epoch of the database, because a restored one gives numbers anew."""
+    query: WebhookEventsQuery = call.query
+    owner, now_ms, limit = call.caller.owner, services.clock.now_ms(), query.limit or DEFAULT_LIMIT
+    purpose, epoch = f"events of {owner}", services.catalog.snapshot.changes.revision.epoch
+    after, since_ms = 0, query.since or 0
+    if query.cursor is not None:
+        after, seen_ms, known = services.cursors.decode(purpose, query.cursor)
+        kept_ms = now_ms - services.config.retention.webhook_deliveries_days * DAY_MS
+        if known != epoch or seen_ms < kept_ms + CLOCKS_DIFFER_MS:
+            return Refused(Code.CURSOR_EXPIRED, MISSED)
+        since_ms = 0
+    feed = await services.webhooks.feed(owner, after, since_ms, limit + 1)
+    events, more = feed.events[:limit], len(feed.events) > limit
+    place = (events[-1].seq, events[-1].created_ms) if more else (feed.last, now_ms)
+    cursor = services.cursors.encode(purpose, (*place, epoch))
+    items = [WebhookEvent(id=each.id, **json.loads(each.body)) for each in events]
+    answer = Answer.of(WebhookEvents(items=items, cursor=cursor, hasMore=more))
+    return linked(services, call, answer, cursor if more else None)
+
+
+CLOCKS_DIFFER_MS = HOUR_MS
+"""How far apart the clocks of nodes may be, so that an event seems older than it is."""
+MISSED = (
+    "Events after this cursor may be gone: it is too old, or from before a restore of the database. Begin without it."
+)
+
 PATH = "/api/v1/sponsors/webhooks"
 
 _webhooks = partial(account_operation, tag="Webhooks")
@@ -204,6 +236,19 @@ ROWS = (
         result=WebhookDeliveries,
         query=SponsorshipQuery,
         codes=(Code.NOT_FOUND,),
+    ),
+    _reading(
+        name="listWebhookEvents",
+        path="/api/v1/sponsors/webhook-events",
+        summary="List events",
+        description="Returns what webhooks tell this account, oldest first, whether or not it has a webhook: for receivers "
+        "without a public address. Keep the last `cursor`: asked again, it returns what has happened since, and never skips "
+        "an event. Without a cursor, the list begins with the oldest event that is kept. A cursor that may have missed one "
+        "gets 410. Tests of webhooks and repeated deliveries are not in it.",
+        handler=list_events,
+        result=WebhookEvents,
+        query=WebhookEventsQuery,
+        codes=(Code.CURSOR_EXPIRED,),
     ),
     _writing(
         name="resendWebhookDelivery",

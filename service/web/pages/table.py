@@ -1,6 +1,6 @@
 """The table of pages. Every page in it is routed, guarded and tested."""
 
-from service.web.pages.account import claim, dashboard, device, security, settings, sign_in, submissions
+from service.web.pages.account import authorize, claim, dashboard, device, security, settings, sign_in, submissions
 from service.web.pages.admin import accounts, administration, entries, review_queue, slots, submission_queue
 from service.web.pages.admin import bookings as all_bookings
 from service.web.pages.ops import clock, components, outbox, status
@@ -10,7 +10,7 @@ from service.web.pages.public import status as public_status
 from service.web.pages.sponsor import booking, bookings, calendar, campaigns, checkout, overview, reports, webhooks
 
 PUBLIC = (home, catalog, advertise, embed_guide, changelog, public_status, mail_links)
-ACCOUNT = (claim, sign_in, security, device, dashboard, settings, submissions)
+ACCOUNT = (claim, sign_in, security, device, authorize, dashboard, settings, submissions)
 SPONSOR = (overview, calendar, campaigns, bookings, booking, reports, webhooks, checkout)
 ADMIN = (review_queue, submission_queue, entries, slots, all_bookings, administration, accounts)
 OPS = (status, outbox, clock, components)

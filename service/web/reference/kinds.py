@@ -45,6 +45,9 @@ def resolved(document: Schema, part: Schema) -> Schema:
 def fields_of(document: Schema, schema: Schema, place: str = "", deep: int = 0) -> list[Field]:
     """The properties of a model. Nested ones follow under their path: `guide.title`, `data[].slug`."""
     schema = resolved(document, schema)
+    if schema.get("type") == "array":
+        inner = _models(document, schema)
+        return [each for below, model in inner for each in fields_of(document, model, f"{place}{below}.", deep + 1)]
     required = set(schema.get("required", ()))
     fields = []
     for name, inner in schema.get("properties", {}).items():

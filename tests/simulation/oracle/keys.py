@@ -311,8 +311,9 @@ def changes_are_stored_and_audited_once(case: Case) -> Iterator[str]:
         answered = any(surely(each) for each in case.revokes.get(key.id, []))
         if answered and key.revoked_ms is None:
             yield f"{key.id} was answered as revoked, but is not"
-        # A rotation without grace revokes the old key, with a record of its own.
-        ended = audits.get(("key.revoked", key.id), 0) or audits.get(("key.rotated", key.id), 0)
+        # A rotation without grace revokes the old key, with a record of its own, and so does a report that it was found.
+        ways = ("key.revoked", "key.exposed")
+        ended = sum(audits.get((way, key.id), 0) for way in ways) or audits.get(("key.rotated", key.id), 0)
         if key.revoked_ms is not None and ended != 1:
             yield f"{key.id} is revoked at {key.revoked_ms} with {ended} records"
         if audits.get(("key.revoked", key.id), 0) > (key.revoked_ms is not None):

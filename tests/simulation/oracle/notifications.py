@@ -60,6 +60,7 @@ TOPICS: Mapping[str, str] = {
     "campaign_approved": "reviews",
     "campaign_rejected": "reviews",
     "review_digest": "reviews",
+    "video_material": "reviews",
 }
 """Topics that a recipient may turn off. Other mails are always sent."""
 Expected = Counter[tuple[str, str]]
@@ -96,13 +97,16 @@ def judge_keys(
     audits: Sequence[AuditRecord],
     written: Sequence[OutboxMessage],
 ) -> Iterator[str]:
-    """The mails of one transaction of keys: of each new key and administrator, and of each code. `claims` are all claims
-    before it."""
+    """The mails of one transaction of keys: of each new key and administrator, of each code, and of each key that was found
+    in public. `claims` are all claims before it."""
     emails = {account.tenant_id: account.email for account in world.memory.accounts.values()}
     expected = Expected()
     for audit in audits:
         if audit.action in ("key.issued", "key.claimed"):
             expected["new_key", emails[world.memory.keys[audit.target_id].tenant_id]] += 1
+        elif audit.action == "key.exposed" and (owner := emails.get(world.memory.keys[audit.target_id].tenant_id)):
+            expected["key_exposed", owner] += 1
+            world.count("exposed keys with an owner")
         elif audit.action == "admin.granted":
             expected["new_administrator", audit.target_id] += 1
     proofs = set()
@@ -122,6 +126,14 @@ def judge_keys(
 
 def _difference(what: str, expected: Expected, found: Expected) -> str:
     return f"{what} that are missing: {sorted(expected - found)}; too many: {sorted(found - expected)}"
+
+
+def each_event_is_in_the_feed_of_its_account(world: "World", commit: Commit) -> Iterator[str]:
+    """Once, after all events of earlier transactions, whether or not a webhook wants it."""
+    rows = list(world.memory.webhook_events.values())
+    newest = rows[len(rows) - len(commit.webhook_events) :]
+    if [(row.id, row.tenant_id) for row in newest] != [(each.id, each.tenant_id) for each in commit.webhook_events]:
+        yield f"the feed ends with {newest}, not with {commit.webhook_events}"
 
 
 def each_event_is_queued_for_each_webhook_that_wants_it(world: "World", commit: Commit) -> Iterator[str]:

@@ -19,6 +19,7 @@ KEYS = (
     "read refused key_expired, expired",
     "read refused rate_limited, minute",
     "revoke refused not_found",
+    "exposed keys with an owner",
     "rotate refused idempotency_conflict",
     "rotate refused invalid_state",
     "edit refused forbidden",

@@ -64,6 +64,7 @@ DONE: Mapping[str, str] = {
     "entry.retired": "Retired the entry of the catalog",
     "key.changed": "Changed the key",
     "key.claimed": "Claimed the key",
+    "key.exposed": "Revoked the key, which was found in public",
     "key.issued": "Issued the key",
     "key.revoked": "Revoked the key",
     "key.rotated": "Rotated the key",

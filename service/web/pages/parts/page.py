@@ -57,6 +57,8 @@ class Template:
     values: Mapping[str, object] = field(default_factory=dict)
     status: int = 200
     headers: Headers = field(default_factory=list)
+    forms_to: str = ""
+    """Where forms of the page may be redirected beside this service: a source of a content security policy."""
 
 
 LONGEST_PATH = 2_000
@@ -208,6 +210,14 @@ class PageRequest:
         )
         answer = await dispatch(self._services, operation, request, self.caller)
         return OperationResult(json.loads(answer.body) if answer.body else None, answer.refused, answer.headers)
+
+    async def count(self, name: str, listed: Mapping[str, Any]) -> int | None:
+        """The rows of a list of which this page shows `listed`, by the operation with that name. None if all are shown, or if
+        there are too many to count."""
+        if not (self.query.get("cursor") or listed["hasMore"]):
+            return None
+        rows: int | None = (await self.ask(name, path=self.path_values)).or_raise()["rows"]
+        return rows
 
 
 Show = Callable[[PageRequest], Awaitable[Template | SeeOther]]
