@@ -7,18 +7,16 @@ from actors.clock import Clock, Entropy
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.keys.authorizer import ClientAuthorizer
+from actors.keys.exposures import EndExposed, ExposedEnded, FoundKey
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
     Claimed,
     CompleteClaim,
     EditKey,
-    EndExposed,
     EndKeys,
     EndNotice,
     EndNoticesSent,
-    ExposedEnded,
-    FoundKey,
     GrantAdmin,
     Granter,
     Issue,

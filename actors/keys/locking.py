@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from actors.keys.authorizations import Authorization, Authorize, EndAuthorization, ExchangeCode, RefreshText
+from actors.keys.exposures import EndExposed
 from actors.keys.messages import (
     BootstrapAdmins,
     ByAccount,
     ByKey,
     CompleteClaim,
     EditKey,
-    EndExposed,
     EndKeys,
     GrantAdmin,
     Issue,

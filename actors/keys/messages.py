@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from actors.keys.authorizations import Authorization, AuthorizationMessage
+from actors.keys.exposures import EndExposed, ExposedEnded
 from actors.shared.code_mails import Draft
 from actors.shared.codes import EmailedCode, Sendings
 from actors.shared.credentials import Kind
@@ -203,25 +204,6 @@ class Revoke:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundKey:
-    """The hash of a text that was found in public. The rule completes the record and the mail with the key and its owner.
-    `url` is where it was found, if the mail may name that; otherwise empty."""
-
-    hash: bytes
-    audit: AuditRecord
-    notice: OutboxMessage
-    url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class EndExposed:
-    """Revoke the keys whose texts were found in public, each with the keys that `Revoke` ends with it if it still works, and
-    mail their owners."""
-
-    found: tuple[FoundKey, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class EndKeys:
     """Revoke all keys of an account."""
 
@@ -350,14 +332,6 @@ class KeysEnded:
     """Committed: the keys that this message revoked."""
 
     keys: tuple[Key, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExposedEnded:
-    """Committed: the hashes that keys have, whether they still worked or not, and the hashes of all keys that ended."""
-
-    known: frozenset[bytes]
-    changed: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)

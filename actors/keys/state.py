@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from actors.keys.authorizations import Authorize, EndAuthorization, ExchangeCode, RefreshText
 from actors.keys.authorizing import KeyAuthorizing
+from actors.keys.exposures import EndExposed
 from actors.keys.locking import LockSet, rows_to_lock
 from actors.keys.messages import (
     Answer,
@@ -18,7 +19,6 @@ from actors.keys.messages import (
     Claimed,
     CompleteClaim,
     EditKey,
-    EndExposed,
     EndKeys,
     GrantAdmin,
     Issue,

@@ -6,13 +6,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from actors.times import SECOND_MS
+from actors.times import DAY_MS
 from service.config.model import Config
 from service.config.process import binds_of
 from service.config.user_errors import ConfigError
 from service.http.addresses import is_loopback
 from service.outside.smtp import smtp_server
-from service.terminal.output import duration
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +99,7 @@ def refuse_moved_clock(config: Config, ahead_ms: int) -> None:
 
 
 def moved_words(ahead_ms: int) -> str:
-    return f"the clock of this database was moved {duration(ahead_ms // SECOND_MS)} ahead at /dev/clock"
+    return f"the clock of this database was moved {ahead_ms / DAY_MS:.1f} days ahead at /dev/clock"
 
 
 def refuse_unsafe(config: Config) -> None:

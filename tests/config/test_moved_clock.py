@@ -8,7 +8,7 @@ from service.config.loading import load
 from service.config.user_errors import ConfigError
 
 AHEAD_MS = 90 * 60 * 60 * 1_000
-MOVED = "the clock of this database was moved 3 days 18 h ahead at /dev/clock"
+MOVED = "the clock of this database was moved 3.8 days ahead at /dev/clock"
 
 
 @pytest.mark.parametrize(
