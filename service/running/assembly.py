@@ -186,11 +186,6 @@ def _clock_mover(
     return ClockMover(clock, stores.clock.set_ahead, next_due, due, (*pruning, *seen))
 
 
-def _machine(clock: Clock) -> Clock:
-    """The clock for signatures of webhooks, whose receivers compare it with their own."""
-    return clock.machine if isinstance(clock, MovableClock) else clock
-
-
 def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> Services:
     base_url = config.server.base_url or origin_of(ports.node.url)
     clock, entropy, secrets, classes = ports.clock, ports.entropy, ports.secrets, ports.classes
@@ -198,7 +193,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
     nodes, event_servers = Heartbeat(stores.nodes, ports.node, limits.nodes), ServerWatch(stores.ask_servers)
     links, signer = Links(base_url, secrets.links), WebhookSigner(secrets.webhooks)
     gateway = ports.payments or payment_gateway(config, links, clock)
-    receivers = ports.receivers or HttpReceivers(signer, _machine(clock), config.webhooks.allow_networks, base_url)
+    receivers = ports.receivers or HttpReceivers(signer, clock, config.webhooks.allow_networks, base_url)
     accounts = AccountActor(stores.accounts, clock, entropy, secrets.codes, limits.accounts, node=node, limits=bounds)
     ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=bounds)
     services = Services(
