@@ -25,11 +25,11 @@ def end_ms(text: str) -> int | None:
         raise Misused(f"the expiry must be {NEVER} or a date, such as 2026-12-28, not {text!r}") from None
 
 
-def seconds(text: str) -> int:
-    """The field of a time, in seconds, such as `90`, `90s`, `15m`, `1h` or `7d`."""
+def seconds(text: str, option: str = "--grace") -> int:
+    """The value of an option that is a time, in seconds, such as `90`, `90s`, `15m`, `1h` or `7d`."""
     found = _SPAN.fullmatch(text)
     if found is None:
-        raise Misused(f"--grace must be a time such as 0, 1h or 7d, not {text!r}")
+        raise Misused(f"{option} must be a time such as 0, 1h or 7d, not {text!r}")
     return int(found[1]) * UNITS.get(found[2], 1)
 
 

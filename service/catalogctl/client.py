@@ -19,7 +19,7 @@ FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A request. `url` is absolute; `key` is sent only in the Authorization header. `if_match` is the ETag of what it
-    changes."""
+    changes, and `headers` are further ones."""
 
     method: str
     url: str
@@ -27,6 +27,7 @@ class Asked:
     content_type: str = ""
     key: str | None = field(default=None, repr=False)
     if_match: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from service.catalogctl.client import URL_VARIABLE, is_page
 from service.catalogctl.command import Command, argument, command
 from service.catalogctl.credentials import Keyring, directory_of
 from service.catalogctl.failures import Exit, Failure, Misused, Refused
+from service.catalogctl.listening import LISTEN
 from service.catalogctl.session import KEY_VARIABLE, Format, Outside, Printer, Session, format_of, opened
 from service.catalogctl.sponsor_commands import SPONSOR
 from service.catalogctl.transport import download, send
@@ -141,7 +142,7 @@ COMPLETION = command(
     run=_print_completion,
 )
 GROUPS = {
-    "": ("", (*CATALOG, COMPLETION)),
+    "": ("", (*CATALOG, LISTEN, COMPLETION)),
     "sponsor": ("Book sponsorships, pay for them and watch them.", SPONSOR),
     "admin": ("Look after accounts, bookings and the review queue.", ADMIN),
     "keys": ("Rename, extend, rotate and revoke keys, and see what each used.", KEYS),

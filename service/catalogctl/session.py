@@ -9,6 +9,7 @@ then `print_text`. Each of them does what `--json` and `--quiet` ask for, so com
 
 import json
 import re
+import time
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +55,8 @@ class Format(Enum):
 @dataclass(frozen=True, slots=True)
 class Outside:
     """The ports to the outside. `now` is a monotonic clock in seconds; `browse` opens a page and returns whether it could.
-    `confirm` asks a question, and returns whether the answer is yes, or None if nobody can be asked."""
+    `confirm` asks a question, and returns whether the answer is yes, or None if nobody can be asked. `wall` is the time in
+    seconds since the epoch."""
 
     environment: Mapping[str, str]
     out: TextIO
@@ -67,6 +69,7 @@ class Outside:
     browse: Callable[[str], bool]
     new_id: Callable[[], str]
     confirm: Callable[[str], bool | None] = lambda question: None
+    wall: Callable[[], float] = time.time
 
 
 @dataclass(frozen=True, slots=True)

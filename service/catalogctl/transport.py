@@ -159,6 +159,8 @@ def _opened(asked: Asked, proxy: Proxy | None, silence_seconds: float, accept: s
     request.add_header("Accept", accept)
     if asked.body is not None:
         request.add_header("Content-Type", asked.content_type)
+    for name, value in asked.headers.items():
+        request.add_header(name, value)
     if asked.if_match:
         request.add_header("If-Match", asked.if_match)
     if asked.key is not None:

@@ -5,6 +5,7 @@
 import io
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ class Stage:
     download: Download | None = None
     has_browser: bool = True
     at: float = 1_000.0
+    wall: float | None = None
     slept: list[float] = field(default_factory=list)
     opened: list[str] = field(default_factory=list)
     out: str = ""
@@ -52,7 +54,7 @@ class Stage:
         environment = {"XDG_CONFIG_HOME": str(self.home), **self.environment}
         download = self.download or self._downloaded
         ports = self.send, download, lambda: self.at, self._sleep, self._browse, lambda: IDS, self._confirm
-        outside = Outside(environment, out, err, self.columns, *ports)
+        outside = Outside(environment, out, err, self.columns, *ports, self._wall)
         try:
             return run(arguments, outside)
         except SystemExit as ended:
@@ -73,6 +75,9 @@ class Stage:
         self.on_sleep(seconds)
         self.slept.append(seconds)
         self.at += seconds
+
+    def _wall(self) -> float:
+        return time.time() if self.wall is None else self.wall
 
     def _confirm(self, question: str) -> bool | None:
         self.asked.append(question)

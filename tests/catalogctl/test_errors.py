@@ -37,7 +37,7 @@ def test_every_error_code_of_the_service_has_its_documented_exit_code() -> None:
     assert by_exit.pop(Exit.NOT_FOUND) == {Code.NOT_FOUND, Code.CURSOR_EXPIRED}
     assert by_exit.pop(Exit.LIMITED) == {Code.QUOTA_EXHAUSTED, Code.RATE_LIMITED}
     assert by_exit.pop(Exit.UNAVAILABLE) == {Code.INTERNAL_ERROR, Code.SERVICE_UNAVAILABLE}
-    keys = {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED}
+    keys = {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED, Code.INVALID_CLIENT}
     assert by_exit.pop(Exit.NOT_ALLOWED) == keys | {Code.CLAIM_REQUIRED, Code.INSUFFICIENT_SCOPE, Code.FORBIDDEN}
     assert {Code.INVALID_REQUEST, Code.SLOT_UNAVAILABLE, Code.IDEMPOTENCY_CONFLICT} <= by_exit.pop(Exit.REFUSED)
     assert by_exit == {}

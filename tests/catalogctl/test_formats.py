@@ -152,7 +152,7 @@ STORY = (
 )
 EMPTY = {"sponsor placements", "report", "admin sites"}
 """Lists that are empty in this story."""
-OF_THIS_PROGRAM = {"login", "logout", "completion bash"}
+OF_THIS_PROGRAM = {"login", "logout", "listen", "completion bash"}
 """Commands whose result is not a response of the service. They have tests of their own below."""
 
 

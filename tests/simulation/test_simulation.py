@@ -65,6 +65,7 @@ FOUND_BY = {
     "refused-and-recorded-later": 5,
     "rejected-edit-shown": 31,
     "retried-blindly": 58,
+    "session-cap-forgotten": 1,
     "session-ended-by-anybody": 3,
     "settled-part-recorded-again": 22,
     "settled-taken-for-committed": 24,

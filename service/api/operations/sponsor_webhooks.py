@@ -240,7 +240,7 @@ ROWS = (
     _reading(
         name="listWebhookEvents",
         path="/api/v1/sponsors/webhook-events",
-        summary="List events",
+        summary="List webhook events",
         description="Returns what webhooks tell this account, oldest first, whether or not it has a webhook: for receivers "
         "without a public address. Keep the last `cursor`: asked again, it returns what has happened since, and never skips "
         "an event. Without a cursor, the list begins with the oldest event that is kept. A cursor that may have missed one "
