@@ -110,16 +110,17 @@ class Eye:
         yield from findings.of_menus(place, page.evaluate("(finger) => probe.menus(finger)", self.finger))
 
     def zooms(self, place: Place) -> Iterator[Finding]:
-        """What a desktop at 200 and at 400 per cent cuts, and large text in a window of its own size."""
+        """What a desktop at 200 and at 400 per cent cuts, and large text in a window of its own size and on a small phone."""
         page = self.person.page
         for window in ZOOMED:
             page.set_viewport_size(window)
             yield from self.measures(replace(place, width=window["width"]))
         session = page.context.new_cdp_session(page)
         session.send("Page.setFontSizes", {"fontSizes": {"standard": 2 * TEXT_PX}})
-        page.set_viewport_size(DESKTOP)
-        large = page.evaluate("probe.geometry(false).wide")
-        yield from findings.of_sideways(replace(place, scheme="large text"), large)
+        for window in (DESKTOP, SMALL_PHONE):
+            page.set_viewport_size(window)
+            large = page.evaluate("probe.geometry(false).wide")
+            yield from findings.of_sideways(replace(place, width=window["width"], scheme="large text"), large)
         session.send("Page.setFontSizes", {"fontSizes": {"standard": TEXT_PX}})
         session.detach()
 
