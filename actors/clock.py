@@ -16,6 +16,7 @@ __all__ = [
     "SECOND_MS",
     "Clock",
     "Entropy",
+    "MovableClock",
     "SystemClock",
     "SystemEntropy",
     "day_of",
@@ -40,6 +41,17 @@ class SystemClock:
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
+
+
+class MovableClock:
+    """The clock of the `machine`, ahead of it by `ahead_ms`. Only a service for developers has one, see `ClockMover`."""
+
+    def __init__(self, machine: Clock, ahead_ms: int = 0) -> None:
+        self.machine = machine
+        self.ahead_ms = ahead_ms
+
+    def now_ms(self) -> int:
+        return self.machine.now_ms() + self.ahead_ms
 
 
 class SystemEntropy:

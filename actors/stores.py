@@ -50,6 +50,23 @@ class Announcements(Protocol):
     def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> Awaitable[None]: ...
 
 
+class ClockStore(Protocol):
+    """By how much the clock of a database is ahead, and what is due. Methods raise `StorageUnavailable`."""
+
+    async def ahead_ms(self) -> int:
+        """Milliseconds by which the clock was moved; 0 for a database whose clock never was."""
+        ...
+
+    async def set_ahead(self, ahead_ms: int) -> None:
+        """Store it. A smaller value than the stored one changes nothing."""
+        ...
+
+    async def next_due(self, after_ms: int, digest_ms: int) -> int | None:
+        """The first time after `after_ms` at which a task has work: a hold, step, refund, deletion, or a mail or webhook to
+        send. The digest of reviews is due `digest_ms` after the last one."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
     """Nodes of one service have stores over the same database. `sections` are those of its events and
@@ -73,5 +90,6 @@ class Stores:
     accounts: AccountStore
     retention: RetentionStore
     webhooks: WebhookStore
+    clock: ClockStore
     sections: Sections | None = None
     ask_servers: AskServers | None = None

@@ -26,6 +26,7 @@ from storage.identity import Identity
 from storage.inspection import access_of
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
+from storage.postgres.clock import PostgresClock
 from storage.postgres.demo import PostgresDemo
 from storage.postgres.devices import PostgresDevices
 from storage.postgres.keys import PostgresKeys
@@ -121,6 +122,7 @@ async def open_storage(
                 retention=PostgresRetention(database),
                 keys=PostgresKeys(database),
                 catalog=PostgresCatalog(database),
+                clock=PostgresClock(database),
                 submissions=PostgresSubmissions(database),
                 outbox=PostgresOutbox(database),
                 demo=PostgresDemo(database),

@@ -114,7 +114,7 @@ class Row:
     @property
     def statuses(self) -> set[int]:
         """Every status that the document names."""
-        found = ANY | {200, int(self.result[:3]), *map(int, self.more.split())}
+        found = ANY | {201 if self.passed == "201" else 200, int(self.result[:3]), *map(int, self.more.split())}
         if self.policy.column is not None:
             found |= {401, 403, 429}
         if self.policy.here:
@@ -171,6 +171,29 @@ CONTRACT = {
     "startDevice": Row("POST /api/v1/auth/device", PUBLIC, more="429"),
     "pollDevice": Row(
         "POST /api/v1/auth/device/token", PUBLIC, {"device_code": "dvc_unknown"}, passed="400 invalid_code", more="429"
+    ),
+    "registerClient": Row(
+        "POST /oauth/register",
+        PUBLIC,
+        {"redirect_uris": ["http://127.0.0.1:8123/callback"]},
+        passed="201",
+        more="429",
+        cors=True,
+    ),
+    "issueToken": Row(
+        "POST /oauth/token",
+        PUBLIC,
+        {"grant_type": "refresh_token", "refresh_token": "unknown", "client_id": "https://client.example.com/metadata"},
+        passed="400 invalid_grant",
+        more="401 429",
+        cors=True,
+    ),
+    "revokeToken": Row(
+        "POST /oauth/revoke",
+        PUBLIC,
+        {"token": "unknown", "client_id": "https://client.example.com/metadata"},
+        more="429",
+        cors=True,
     ),
     "getDeviceApproval": Row(
         "GET /api/v1/auth/device/approval",
@@ -296,7 +319,13 @@ CONTRACT = {
     ),
     "listChanges": Row("GET /api/v1/changes", BOTS, query="cursor limit", cors=True, hot=True, more="410"),
     "getInventory": Row("GET /api/v1/sponsors/inventory", OPTIONAL, query="weekStart", cors=True, hot=True),
-    "getCalendar": Row("GET /api/v1/sponsors/calendar", OPTIONAL, query="weekStart weeks"),
+    "getCalendar": Row(
+        "GET /api/v1/sponsors/calendar",
+        OPTIONAL,
+        query="weekStart weeks",
+        tool="list_slot_weeks",
+        arguments={"weekStart": NEXT_WEEK, "weeks": 2},
+    ),
     "listPlacements": Row("GET /api/v1/sponsors/placements", OPTIONAL, cors=True, hot=True),
     "recordEvent": Row(
         "POST /api/v1/sponsors/events", OPTIONAL, EVENT, query="unit", passed=UNKNOWN, cors=True, hot=True, good=SEEN
@@ -327,7 +356,13 @@ CONTRACT = {
     "withdrawCampaign": Row("POST /api/v1/sponsors/campaigns/{id}/withdraw", account("sponsor:write"), more="409"),
     "pauseCampaign": Row("POST /api/v1/sponsors/campaigns/{id}/pause", account("sponsor:write"), more="409"),
     "resumeCampaign": Row("POST /api/v1/sponsors/campaigns/{id}/resume", account("sponsor:write"), more="409"),
-    "listBookings": Row("GET /api/v1/sponsors/bookings", account("sponsor:read"), query="cursor limit"),
+    "listBookings": Row(
+        "GET /api/v1/sponsors/bookings",
+        account("sponsor:read"),
+        query="cursor limit",
+        tool="list_bookings",
+        arguments={"limit": 2},
+    ),
     "createBooking": Row(
         "POST /api/v1/sponsors/bookings", account("billing:write"), BOOKING, passed=UNKNOWN, more="409"
     ),
@@ -338,7 +373,12 @@ CONTRACT = {
         passed=UNKNOWN,
         more="409",
     ),
-    "getBooking": Row("GET /api/v1/sponsors/bookings/{id}", account("sponsor:read")),
+    "getBooking": Row(
+        "GET /api/v1/sponsors/bookings/{id}",
+        account("sponsor:read"),
+        tool="get_booking",
+        arguments={"id": "unknown"},
+    ),
     "openCheckout": Row("POST /api/v1/sponsors/bookings/{id}/checkout", account("billing:write"), more="409"),
     "cancelBooking": Row("POST /api/v1/sponsors/bookings/{id}/cancel", account("billing:write"), more="409"),
     "requestRefund": Row(
@@ -353,11 +393,21 @@ CONTRACT = {
         {"note": "It was shown"},
         more="409",
     ),
-    "getDelivery": Row("GET /api/v1/sponsors/bookings/{id}/delivery", account("sponsor:read"), query="format"),
-    "listDeliveries": Row(
-        "GET /api/v1/sponsors/delivery", account("sponsor:read"), query="from to format campaignId slotId"
+    "getDelivery": Row(
+        "GET /api/v1/sponsors/bookings/{id}/delivery",
+        account("sponsor:read"),
+        query="format",
+        tool="get_booking_delivery",
+        arguments={"id": "unknown"},
     ),
-    "getRateCard": Row("GET /api/v1/sponsors/rate-card", OPTIONAL),
+    "listDeliveries": Row(
+        "GET /api/v1/sponsors/delivery",
+        account("sponsor:read"),
+        query="from to format campaignId slotId",
+        tool="get_delivery_report",
+        arguments={"from": "2026-11-01", "to": "2026-12-31"},
+    ),
+    "getRateCard": Row("GET /api/v1/sponsors/rate-card", OPTIONAL, tool="list_slot_prices"),
     "listInvoices": Row("GET /api/v1/sponsors/invoices", account("sponsor:read"), query="cursor limit format"),
     "getInvoices": Row("GET /api/v1/sponsors/bookings/{id}/invoice", account("sponsor:read")),
     "listScopedKeys": Row("GET /api/v1/sponsors/keys", account("keys:manage")),
@@ -406,7 +456,7 @@ CONTRACT = {
         {"name": "One more", "side": "left", "weekPriceCents": 100},
         more="409",
     ),
-    "editSlot": Row("PATCH /api/v1/admin/sponsorships/slots/{id}", admin("admin:write"), {"active": False}),
+    "editSlot": Row("PATCH /api/v1/admin/sponsorships/slots/{id}", admin("admin:write"), {"active": False}, more="409"),
     "retireSlot": Row("DELETE /api/v1/admin/sponsorships/slots/{id}", admin("admin:write")),
     "getStoredUseCase": Row("GET /api/v1/admin/catalog/usecases/{slug}", admin("admin:read")),
     "putUseCase": Row(

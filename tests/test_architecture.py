@@ -200,7 +200,7 @@ def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None
         ("regex",): "service.schemas",
         ("stripe",): "service.payments",
         # Hypercorn's HTTP/1.1 is h11, and a limit of heads has to be set within it.
-        ("h11",): "service.outside.webhook_client service.http.hypercorn_engine",
+        ("h11",): "service.outside.webhook_client service.outside.client_documents service.http.hypercorn_engine",
         ("webauthn", "cbor2"): "service.outside.webauthn",
         ("cryptography",): "service.http.certificates service.tokens.scanners",
         DRIVERS: "storage",

@@ -199,8 +199,8 @@ def test_events_may_be_sent_as_text_as_a_beacon_does() -> None:
             assert content.keys() <= {"application/json"}
 
 
-def test_polling_a_device_may_be_a_form_as_the_rfc_has_it() -> None:
-    assert [operation.name for operation in OPERATIONS if operation.form] == ["pollDevice"]
+def test_requests_for_tokens_may_be_forms_as_the_rfcs_have_it() -> None:
+    assert [operation.name for operation in OPERATIONS if operation.form] == ["pollDevice", "issueToken", "revokeToken"]
 
 
 def test_the_document_tells_which_requests_must_come_from_our_pages() -> None:
@@ -219,7 +219,9 @@ def test_all_error_bodies_stand_among_the_components() -> None:
     device = schemas["DeviceError"]
     assert device["properties"].keys() == catalog["properties"].keys() | {"error_description", "interval"}
     assert set(device["required"]) == {"error", "message", "error_description"}
-    assert {each.name for each in OPERATIONS if each.family is Family.DEVICE} == {"pollDevice"}
+    assert {each.name for each in OPERATIONS if each.family is Family.DEVICE} == {
+        *("pollDevice", "registerClient", "issueToken", "revokeToken")
+    }
 
 
 @every_operation

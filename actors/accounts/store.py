@@ -84,6 +84,7 @@ EXPORTED = (
     "pending_sign_ins",
     "devices",
     "device_guesses",
+    "authorizations",
     "account_deletions",
     "sponsors",
     "billing_details",
@@ -108,10 +109,11 @@ EXPORTED = (
 
 SECRET = frozenset(
     {"hash", "token_hash", "code_hash", "browser", "proof", "nonce", "user_code", "fingerprint", "facts"}
-    | {"credential_id", "public_key", "payment_shared"},
+    | {"credential_id", "public_key", "payment_shared", "client_hash", "challenge"}
+    | {"refresh_hash", "secret_hash", "spent_hash"},
 )
-"""Columns that an export leaves out: hashes, codes, the links of mails, the credentials of passkeys, and a mark that only
-a migration sets."""
+"""Columns that an export leaves out: hashes, codes, challenges, the links of mails, the credentials of passkeys, and a mark
+that only a migration sets."""
 
 
 class AccountStore(Protocol):

@@ -97,6 +97,7 @@ def _publish_move(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None
     match move:
         case BookingMove.PAY:
             notifications.mail_owner(unit, booking, "booking_receipt", None)
+            notifications.mail_material(unit, booking)
         case BookingMove.REFUND:
             notifications.mail_owner(unit, booking, "refund_made", None, refund_cents=booking.by_refunds_cents)
 

@@ -279,8 +279,9 @@ class CreateSlot:
 
 @dataclass(frozen=True, slots=True)
 class EditSlot:
-    """Change a slot. None leaves a field as it is; `clear` names fields to set to None. Existing bookings keep their
-    price and weeks. `active` True brings a retired slot back."""
+    """Change a slot. None leaves a field as it is; `clear` names fields to set to None. Existing bookings keep their name,
+    package, price and weeks, and are shown on retired slots, too. The side is refused while weeks are booked that are not
+    over. `active` True brings a retired slot back."""
 
     slot_id: str
     origin: Origin

@@ -6,7 +6,7 @@ Ids derive from the newest audit record, so a retried batch sends nothing twice.
 import json
 from collections.abc import Mapping
 
-from actors.bookings.records import Booking, Campaign
+from actors.bookings.records import Booking, BookingStatus, Campaign
 from actors.bookings.reports import day_text
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork
@@ -64,6 +64,14 @@ def mail_last_week(unit: UnitOfWork, tenant_id: str, week_ms: int) -> None:
     }
     key = f"{tenant_id.removeprefix('ten_')}_week_{day_of(week_ms)}"
     _mail(unit, tenant_id, "weekly_report", Topic.REPORTS, facts, key)
+
+
+def mail_material(unit: UnitOfWork, booking: Booking) -> None:
+    """Mail all administrators that a paid booking has material for its video. The id is of the booking, so they get it once,
+    however often the material changes."""
+    if booking.status is BookingStatus.PAID and booking.video_material:
+        key = f"{booking.id.removeprefix('bok_')}_material"
+        _mail(unit, None, "video_material", Topic.REVIEWS, _facts_of(unit, booking), key)
 
 
 def publish_booking(unit: UnitOfWork, booking: Booking, kind: str, *, key: str = "", **data: object) -> None:

@@ -1,13 +1,13 @@
 """Delivery reports: what each booking of an account was shown and clicked, day by day. Pure."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from actors.bookings.records import Booking, DayDelivered
+from actors.bookings.records import Booking, DayDelivered, Mode
 from actors.times import day_of
 from actors.values import NOT_FILTERED, Filtered
 
@@ -19,14 +19,15 @@ LATE_DAYS = 1
 
 @dataclass(frozen=True, slots=True)
 class Sale:
-    """The payments for a slot by one account, in one currency and mode. Names are those of now; None without a profile."""
+    """The payments in a currency and mode for a slot or, `of_sponsors`, of an account, with its name of now, None without a
+    profile. Those of all others together have no id, and `number` is how many these are."""
 
-    slot_id: str
-    slot: str
-    tenant_id: str
-    sponsor: str | None
     currency: str
     mode: str
+    of_sponsors: bool
+    id: str | None
+    name: str | None
+    number: int
     payments: int
     paid_cents: int
     refunded_cents: int
@@ -96,8 +97,8 @@ def days_of(delivered: BookingDelivered, now_ms: int, within: Days | None = None
 
 
 class Run(NamedTuple):
-    """A paid booking, the first and the last day that it bought, what was counted for it, and what was paid for it and not
-    refunded."""
+    """A paid booking, the first and the last day that it bought, what was counted for it, what was paid for it and not
+    refunded, and in which mode."""
 
     booking_id: str
     campaign_id: str
@@ -110,6 +111,7 @@ class Run(NamedTuple):
     clicks: int = 0
     currency: str = ""
     net_cents: int = 0
+    mode: str = Mode.LIVE
 
     def bought(self, within: Days, today: int) -> range:
         """The days of a report on which it runs up to today."""
@@ -182,14 +184,21 @@ def costs_of(runs: Iterable[Run], found: Iterable[Run], within: Days, today: int
     """The cost of a report in each currency. `runs` are its bookings, `found` those of `counted_runs`."""
     reached = {run.booking_id: run for run in found}
     sums: dict[str, Cost] = {}
-    for run in runs:
-        if run.booking_id in reached:
-            cents, counts = run.cost_cents(within, today), reached[run.booking_id]
-            one = sums.get(run.currency, Cost(run.currency, 0, 0, 0))
-            sums[run.currency] = Cost(
-                run.currency, one.cents + cents, one.impressions + counts.impressions, one.clicks + counts.clicks
-            )
+    for run in live_ones([run for run in runs if run.booking_id in reached]):
+        cents, counts = run.cost_cents(within, today), reached[run.booking_id]
+        one = sums.get(run.currency, Cost(run.currency, 0, 0, 0))
+        sums[run.currency] = Cost(
+            run.currency, one.cents + cents, one.impressions + counts.impressions, one.clicks + counts.clicks
+        )
     return [sums[currency] for currency in sorted(sums)]
+
+
+M = TypeVar("M", bound="Run | MoneyOf")
+
+
+def live_ones(paid: Sequence[M]) -> Sequence[M]:
+    """The bookings whose money counts: the live ones, or those of test mode, which moved no money, if there are no others."""
+    return [each for each in paid if each.mode == Mode.LIVE] or paid
 
 
 def ranked(runs: Iterable[Run], group_of: Callable[[Run], tuple[str, str]]) -> list[Run]:
@@ -240,6 +249,7 @@ class MoneyOf(NamedTuple):
     paid_cents: int
     refunded_cents: int
     paid_ms: int | None
+    mode: str
 
 
 @dataclass(slots=True)
@@ -264,13 +274,11 @@ class BookingTotals:
 
 def totals_of(bookings: Iterable[MoneyOf], impressions: int, clicks: int) -> BookingTotals:
     """The sums over bookings that were shown and clicked so often, by currency in order."""
-    number, since_ms, spent = 0, None, defaultdict[str, CurrencySpent](CurrencySpent)
-    for each in bookings:
-        number += 1
-        if each.paid_ms is not None:
-            since_ms = each.paid_ms if since_ms is None else min(since_ms, each.paid_ms)
-            sums = spent[each.currency]
-            sums.paid_cents += each.paid_cents
-            sums.refunded_cents += each.refunded_cents
-            sums.refunds += each.refunded_cents > 0
-    return BookingTotals(number, since_ms, impressions, clicks, dict(sorted(spent.items())))
+    every, spent = list(bookings), defaultdict[str, CurrencySpent](CurrencySpent)
+    since_ms = min((each.paid_ms for each in every if each.paid_ms is not None), default=None)
+    for each in live_ones([each for each in every if each.paid_ms is not None]):
+        sums = spent[each.currency]
+        sums.paid_cents += each.paid_cents
+        sums.refunded_cents += each.refunded_cents
+        sums.refunds += each.refunded_cents > 0
+    return BookingTotals(len(every), since_ms, impressions, clicks, dict(sorted(spent.items())))

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from actors.bookings import changes
+from actors.bookings import changes, notifications
 from actors.bookings.campaigns import (
     is_bookable,
     save_sponsor_profile,
@@ -219,6 +219,8 @@ def send_material(unit: UnitOfWork, message: SendMaterial) -> Answer:
         unit.save_booking(sent)
         # The material is the sponsor's own words, which the audit would keep beyond the account.
         unit.audit(message.origin, "booking.material_sent", "booking", booking.id)
+        if booking.video_material is None:
+            notifications.mail_material(unit, sent)
     return unit.view(sent)
 
 

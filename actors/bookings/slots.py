@@ -1,5 +1,6 @@
 """Slots: commands of administrators, and when a slot is sold. Pure; source: ADR 0021."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from functools import partial
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 from actors.bookings.messages import Answer, CreateSlot, EditSlot, RetireSlot
 from actors.bookings.records import Slot
 from actors.bookings.unit_of_work import UnitOfWork
+from actors.shared.dates import days
+from actors.times import WEEK_MS
 from actors.values import Code, Problem, Refused, unknown
 
 unknown_slot = partial(unknown, "slot")
@@ -47,12 +50,33 @@ def edit_slot(unit: UnitOfWork, message: EditSlot) -> Answer:
     edited = replace(slot, **changes)
     if _too_dear(edited):
         return too_expensive()
+    if edited.side is not slot.side and (booked := unit.booked_weeks(slot.id)):
+        return _booked_there(slot, booked, unit.now_ms)
     if edited != slot:
         unit.save_slot(edited)
         old, new = _audited_fields(slot), _audited_fields(edited)
         difference = {name: [old[name], new[name]] for name in old if old[name] != new[name]}
         unit.audit(message.origin, "slot.edited", "slot", slot.id, difference)
     return edited
+
+
+MOST_PERIODS = 5
+"""The periods of booked weeks that a refusal names."""
+
+
+def _booked_there(slot: Slot, weeks: Sequence[int], now_ms: int) -> Refused:
+    """The refusal to move a slot while weeks are booked: all else that a sponsor booked is stored with the booking."""
+    periods: list[tuple[int, int]] = []
+    for week_ms in weeks:
+        first_ms = periods.pop()[0] if periods and periods[-1][1] == week_ms else week_ms
+        periods.append((first_ms, week_ms + WEEK_MS))
+    named = [days(*period, now_ms) for period in periods[:MOST_PERIODS]]
+    more = [f"{len(periods) - MOST_PERIODS} later periods"] if len(periods) > MOST_PERIODS else []
+    return Refused(
+        Code.INVALID_STATE,
+        f"The side of this slot cannot change: the {slot.side} side is booked for {', '.join([*named, *more])}. Create "
+        "another slot, or change the side after these weeks.",
+    )
 
 
 def retire_slot(unit: UnitOfWork, message: RetireSlot) -> Answer:

@@ -52,6 +52,7 @@ from actors.bookings.messages import (
 from actors.bookings.reports import SharedReport
 from actors.bookings.transitions import CampaignMove
 from actors.bookings.unit_of_work import UnitOfWork
+from actors.times import week_of
 
 __all__ = ["BookingRules", "Decision", "LockSet", "Snapshot", "Week", "decide", "rows_to_lock"]
 
@@ -60,8 +61,9 @@ __all__ = ["BookingRules", "Decision", "LockSet", "Snapshot", "Week", "decide", 
 class LockSet:
     """The rows that a batch names, each sorted; `LedgerStore.transact` says which rows follow from them.
 
-    `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names;
-    the weeks of named bookings count, too. `audit_ids` are records that new campaigns may have from an earlier attempt.
+    `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names, or this
+    week if a slot is to change its side; the weeks of named bookings count, too. `audit_ids` are records that new campaigns
+    may have from an earlier attempt.
     `payment_ids` lead to the bookings paid with them. `campaigns_of` are tenants whose campaigns are counted, and
     `shared_of` those whose shared reports are read. Of sponsors, all bookings created at `recent_ms` or later are read
     besides the open ones. Of `followed_ids`, which are named bookings, the counts by day are read, and of their accounts
@@ -89,7 +91,8 @@ class LockSet:
 def rows_to_lock(messages: Sequence[Message], rules: BookingRules, now_ms: int) -> LockSet:
     """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     rows: defaultdict[str, set[Any]] = defaultdict(set)
-    weeks: list[int] = []
+    weeks = [message.week_start_ms for message in messages if isinstance(message, Reserve)]
+    moving = [week_of(now_ms) for message in messages if isinstance(message, EditSlot) and message.side is not None]
     for message in messages:
         match message:
             case SaveProfile(sponsor=saved) | SaveBillingDetails(details=saved):
@@ -116,7 +119,6 @@ def rows_to_lock(messages: Sequence[Message], rules: BookingRules, now_ms: int) 
                     rows["campaigns_of"].add(message.tenant_id)
                 rows["slot_ids"].add(message.slot_id)
                 rows["keys"].add((message.tenant_id, message.operation, message.key))
-                weeks.append(message.week_start_ms)
             case CreateSlot(slot=slot):
                 rows["slot_ids"].add(slot.id)
             case EditSlot(slot_id=slot_id) | RetireSlot(slot_id=slot_id):
@@ -150,7 +152,7 @@ def rows_to_lock(messages: Sequence[Message], rules: BookingRules, now_ms: int) 
                 rows["booking_ids"].add(booking_id)
     return LockSet(
         **{name: tuple(sorted(ids)) for name, ids in rows.items() if ids},
-        from_week_ms=min(weeks, default=None),
+        from_week_ms=min(weeks + moving, default=None),
         recent_ms=rules.counted_from_ms(now_ms) if weeks else None,
         week_ms=schedule.reported_week(now_ms) if rows["followed_ids"] else None,
         digest=any(isinstance(message, SendDigest) for message in messages),

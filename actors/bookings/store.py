@@ -262,6 +262,10 @@ class SponsorshipStore(Protocol):
         """The invoices and credit notes of an account, by `issued_ms` and `number`."""
         ...
 
+    async def count_invoices(self, tenant_id: str, most: int) -> int:
+        """How many of them an account has, counted no further than `most`."""
+        ...
+
     async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
         """The first `limit` invoices and credit notes of an account's booking, oldest first."""
         ...
@@ -338,8 +342,8 @@ class SponsorshipStore(Protocol):
         ...
 
     async def sales(self, from_ms: int, until_ms: int, most: int) -> Sequence[Sale]:
-        """The sums of the newest `most` payments of real bookings in [from_ms, until_ms), by slot, sponsor, currency and
-        mode, those who paid most first."""
+        """The sums of the payments of real bookings in [from_ms, until_ms) by currency and mode: by slot, then by account,
+        the `most` of each for which most was paid, and all others together."""
         ...
 
     async def list_counts(self, now_ms: int) -> ListCounts:

@@ -24,7 +24,7 @@ from actors.bookings.records import (
 )
 from actors.bookings.reports import SharedReport
 from actors.shared.groups import Groups
-from actors.times import weeks_from
+from actors.times import WEEK_MS, weeks_from
 from actors.values import Agent, AuditRecord, Filtered, together
 
 
@@ -81,6 +81,19 @@ class UnitOfWork:
         booking = self.booking(booking_id)
         assert booking is not None, f"the booking {booking_id} holds a week and was not read"
         return booking
+
+    def booked_weeks(self, slot_id: str) -> list[int]:
+        """The starts of the weeks of a slot that are not over, and that are paid for or held. They are read from this week on
+        if a message changes the side of the slot."""
+        return sorted(
+            week_ms
+            for (of, week_ms), booking_id in self._weeks.items()
+            if of == slot_id and booking_id and self.now_ms < week_ms + WEEK_MS and self._is_kept(booking_id)
+        )
+
+    def _is_kept(self, booking_id: str) -> bool:
+        booking = self.booking(booking_id)
+        return booking is not None and (booking.status not in OPEN or booking.is_open(self.now_ms))
 
     def holds_its_weeks(self, booking: Booking) -> bool:
         return all(self._weeks.get(week) == booking.id for week in weeks_of(booking))

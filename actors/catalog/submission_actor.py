@@ -60,6 +60,10 @@ class SubmissionActor(RecordingActor[Message, Answer, SubmissionStore, Submissio
         """The submissions of an account, newest first. Raises `StorageUnavailable`."""
         return await self._store.submissions(tenant_id, before, limit)
 
+    async def count_submissions(self, tenant_id: str, most: int) -> int:
+        """The number of submissions of an account, no further than `most`. Raises `StorageUnavailable`."""
+        return await self._store.count_submissions(tenant_id, most)
+
     async def submission(self, tenant_id: str, submission_id: str) -> Submission | None:
         """A submission of an account. Raises `StorageUnavailable`."""
         return await self._store.submission(tenant_id, submission_id)

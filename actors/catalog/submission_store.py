@@ -29,6 +29,10 @@ class SubmissionStore(Protocol):
         """The submissions of an account, newest first, strictly before a place."""
         ...
 
+    async def count_submissions(self, tenant_id: str, most: int) -> int:
+        """How many submissions an account has, counted no further than `most`."""
+        ...
+
     async def submission(self, tenant_id: str, submission_id: str) -> Submission | None:
         """A submission of an account."""
         ...

@@ -98,6 +98,12 @@ class LeasingSender(PeriodicTask, Generic[Work, Outcome]):
     async def _look_after(self) -> None:
         """Do the other work of a round, after the pieces that are due have started."""
 
+    async def catch_up(self) -> None:
+        """Do a round now, and wait until every piece that is due was sent and its outcome is recorded."""
+        await super().catch_up()
+        while self._running and not self._closed:
+            await self._round_ended.park()
+
     # Read by metrics.
 
     @property

@@ -29,6 +29,8 @@ class PeriodicTask(ABC):
         self._failing = False
         self._restarts = 0
         self._woken = trio.Event()
+        self._rounds_begun = self._rounds_ended = 0
+        self._round_ended = trio.lowlevel.ParkingLot()
         self.observe_lag: Callable[[float], None] | None = None
         """Called after each pause that ended by itself, with the seconds by which it ended late."""
         # Named after the subclass, so that the log level can be set per task.
@@ -68,10 +70,18 @@ class PeriodicTask(ABC):
         """End the current pause, or skip the next one if a round is under way."""
         self._woken.set()
 
+    async def catch_up(self) -> None:
+        """Do a round now. Returns once one that began after this call has ended, or the task is closed."""
+        wanted = self._rounds_begun + 1
+        self.wake()
+        while self._rounds_ended < wanted and not self._closed:
+            await self._round_ended.park()
+
     def close(self) -> None:
         """Stop after the current round."""
         self._closed = True
         self._woken.set()
+        self._round_ended.unpark_all()
 
     def abandon(self) -> None:
         """Close for good: the supervisor does not run this task again."""
@@ -103,11 +113,15 @@ class PeriodicTask(ABC):
 
     async def _attempt(self) -> float:
         """Do one round and return how many seconds to pause."""
+        self._rounds_begun += 1
         try:
             seconds = await self._round()
         except self.tolerated as error:
             self._on_error(error)
             return self._retry_seconds
+        finally:
+            self._rounds_ended = self._rounds_begun
+            self._round_ended.unpark_all()
         if self._failing:
             self._log.info("the background task %s recovered", self.name)
         self._failing = False

@@ -6,18 +6,17 @@ from dataclasses import dataclass, field, replace
 from actors.clock import Clock, Entropy
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
+from actors.keys.authorizer import ClientAuthorizer
+from actors.keys.exposures import EndExposed, ExposedEnded, FoundKey
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
     Claimed,
     CompleteClaim,
     EditKey,
-    EndExposed,
     EndKeys,
     EndNotice,
     EndNoticesSent,
-    ExposedEnded,
-    FoundKey,
     GrantAdmin,
     Granter,
     Issue,
@@ -57,7 +56,6 @@ from actors.shared.credentials import (
     prefix_of,
 )
 from actors.shared.notices import ENDS, NoticeLimiter
-from actors.shared.records import CodeActor
 from actors.times import SECOND_MS
 from actors.values import Account, Agent, BatchId, Done, Refused, Scope, Steps, Tier
 
@@ -81,7 +79,7 @@ class Issued:
     key: Key
 
 
-class KeyActor(CodeActor[Message, Answer, KeyStore, KeyRules]):
+class KeyActor(ClientAuthorizer):
     """Owns keys, claims and accounts."""
 
     name = "keys"

@@ -6,21 +6,9 @@ from dataclasses import replace
 from itertools import chain
 
 from actors.keys.administrators import Administrators
+from actors.keys.exposures import EndExposed, ExposedEnded, FoundKey
 from actors.keys.granting import may_revoke, refused_grant
-from actors.keys.messages import (
-    Answer,
-    ByAccount,
-    ByKey,
-    EndExposed,
-    EndKeys,
-    ExposedEnded,
-    FoundKey,
-    Issue,
-    Key,
-    KeySaved,
-    KeysEnded,
-    Revoke,
-)
+from actors.keys.messages import Answer, ByAccount, ByKey, EndKeys, Issue, Key, KeySaved, KeysEnded, Revoke
 from actors.keys.unit_of_work import KeyRules, Snapshot, UnitOfWork
 from actors.keys.validity import is_live
 from actors.shared.credentials import fingerprint, new_id

@@ -1,17 +1,18 @@
 """The rows that a batch of the key actor locks. Pure."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from actors.keys.authorizations import Authorization, Authorize, EndAuthorization, ExchangeCode, RefreshText
+from actors.keys.exposures import EndExposed
 from actors.keys.messages import (
     BootstrapAdmins,
     ByAccount,
     ByKey,
     CompleteClaim,
     EditKey,
-    EndExposed,
     EndKeys,
     GrantAdmin,
     Issue,
@@ -37,7 +38,9 @@ class LockSet:
     which are those that they granted, directly or through others; `owners` are accounts of which all live keys are locked.
     With live keys the last ones are locked that ended at most `CLOCKS_DIFFER_MS` ago.
     `session_ids` are sessions that grant, and `claimants` the emails that claim. `hashes` are keys by their text, which are
-    locked as `families` are, with the emails of their tenants.
+    locked as `families` are, with the emails of their tenants. Authorizations are locked by the hash of their code, by that
+    of their refresh tokens, or by their key; the store follows them to emails, sessions and keys. Of `code_emails` it counts
+    the open codes.
     """
 
     token_hashes: tuple[bytes, ...] = ()
@@ -51,6 +54,20 @@ class LockSet:
     session_ids: tuple[str, ...] = ()
     claimants: tuple[str, ...] = ()
     hashes: tuple[bytes, ...] = ()
+    code_hashes: tuple[bytes, ...] = ()
+    refresh_hashes: tuple[bytes, ...] = ()
+    authorized_keys: tuple[str, ...] = ()
+    code_emails: tuple[str, ...] = ()
+
+    def following(self, found: Iterable[Authorization]) -> "LockSet":
+        """The set with the accounts, sessions and keys of authorizations."""
+        several = list(found)
+        return replace(
+            self,
+            emails=_with(self.emails, (each.email for each in several)),
+            session_ids=_with(self.session_ids, (each.session_id for each in several)),
+            key_ids=_with(self.key_ids, (each.key_id for each in several)),
+        )
 
 
 def rows_to_lock(messages: Sequence[Message]) -> LockSet:
@@ -98,6 +115,16 @@ def rows_to_lock(messages: Sequence[Message]) -> LockSet:
             case BootstrapAdmins(emails=several):
                 rows["emails"].update(several)
                 rows["admin_emails"].update(several)
+            case Authorize(authorization=asked):
+                rows["emails"].add(asked.email)
+                rows["code_emails"].add(asked.email)
+            case ExchangeCode(code_hash=code_hash):
+                rows["code_hashes"].add(code_hash)
+            case RefreshText(text=text):
+                rows["refresh_hashes"].add(text.refresh_hash)
+            case EndAuthorization(refresh_hash=refresh_hash, key_id=key_id):
+                rows["refresh_hashes"].update(filter(None, [refresh_hash]))
+                rows["authorized_keys"].update(filter(None, [key_id]))
             case Mint():
                 pass
     rows["session_ids"] = _sessions(messages)
@@ -106,7 +133,12 @@ def rows_to_lock(messages: Sequence[Message]) -> LockSet:
 
 
 def _sessions(messages: Sequence[Message]) -> set[str]:
-    """The sessions that grant, change or rotate keys."""
+    """The sessions that grant, change or rotate keys, or allow clients something."""
     granters = [each.granted_by for each in messages if isinstance(each, Issue)]
     granters += [each.by for each in messages if isinstance(each, EditKey | RotateKey)]
-    return {each.session_id for each in granters if isinstance(each, ByAccount)}
+    allowing = {each.authorization.session_id for each in messages if isinstance(each, Authorize)}
+    return allowing | {each.session_id for each in granters if isinstance(each, ByAccount)}
+
+
+def _with(ids: tuple[str, ...], more: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(sorted({*ids, *filter(None, more)}))

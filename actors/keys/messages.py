@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from actors.keys.authorizations import Authorization, AuthorizationMessage
+from actors.keys.exposures import EndExposed, ExposedEnded
 from actors.shared.code_mails import Draft
 from actors.shared.codes import EmailedCode, Sendings
 from actors.shared.credentials import Kind
@@ -16,7 +18,8 @@ class Key:
     `granter_id` is the key that granted this one, which then ends no later. `admin` says whether the scopes `admin:*`
     take effect while the account is an administrator's. `successor_id` is the key that replaced this one. `origin_id` is the
     first of several keys that each rotated itself, and `generation` counts them: revoking one revokes the later ones, too.
-    `end_notice_ms` is when the owner is to be mailed that the key ends, None if no mail is due.
+    `end_notice_ms` is when the owner is to be mailed that the key ends, None if no mail is due. `text_expires_ms` is when the
+    text ends that a client was given, unless it gets a new one for its refresh token; None: with the key.
     """
 
     id: str
@@ -35,6 +38,7 @@ class Key:
     origin_id: str | None = None
     generation: int = 0
     end_notice_ms: int | None = None
+    text_expires_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,25 +204,6 @@ class Revoke:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundKey:
-    """The hash of a text that was found in public. The rule completes the record and the mail with the key and its owner.
-    `url` is where it was found, if the mail may name that; otherwise empty."""
-
-    hash: bytes
-    audit: AuditRecord
-    notice: OutboxMessage
-    url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class EndExposed:
-    """Revoke the keys whose texts were found in public, each with the keys that `Revoke` ends with it if it still works, and
-    mail their owners."""
-
-    found: tuple[FoundKey, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class EndKeys:
     """Revoke all keys of an account."""
 
@@ -301,6 +286,7 @@ Message = (
     | GrantAdmin
     | RevokeAdmin
     | BootstrapAdmins
+    | AuthorizationMessage
 )
 
 
@@ -314,6 +300,14 @@ class KeySaved:
     key: Key
     changed: tuple[bytes, ...] = ()
     ended: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Authorized:
+    """Committed: the authorization, and its key once the code was exchanged."""
+
+    authorization: Authorization
+    key: Key | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,14 +332,6 @@ class KeysEnded:
     """Committed: the keys that this message revoked."""
 
     keys: tuple[Key, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExposedEnded:
-    """Committed: the hashes that keys have, whether they still worked or not, and the hashes of all keys that ended."""
-
-    known: frozenset[bytes]
-    changed: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +369,7 @@ class Membership:
 Answer = (
     KeySaved
     | Rotated
+    | Authorized
     | EndNoticesSent
     | KeysEnded
     | ExposedEnded

@@ -164,6 +164,9 @@ class KeyRenewing(KeyIssuing):
                 "A key can rotate only itself and keys that it granted. Sign in to rotate this one on the dashboard."
             )
             return Refused(Code.FORBIDDEN, words, hint="/dashboard")
+        if found.giver is not None and old.text_expires_ms is not None:
+            words = "The refresh token of a program renews this key. Sign in to rotate it on the dashboard."
+            return Refused(Code.FORBIDDEN, words, hint="/dashboard")
         if refused := refused_administration(rotate.by, old, admin=found.admin):
             return refused
         if refused := self._too_many_today(old.tenant_id):

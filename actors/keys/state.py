@@ -8,6 +8,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from actors.keys.authorizations import Authorize, EndAuthorization, ExchangeCode, RefreshText
+from actors.keys.authorizing import KeyAuthorizing
+from actors.keys.exposures import EndExposed
 from actors.keys.locking import LockSet, rows_to_lock
 from actors.keys.messages import (
     Answer,
@@ -16,7 +19,6 @@ from actors.keys.messages import (
     Claimed,
     CompleteClaim,
     EditKey,
-    EndExposed,
     EndKeys,
     GrantAdmin,
     Issue,
@@ -34,7 +36,6 @@ from actors.keys.messages import (
     Suspend,
     TierSet,
 )
-from actors.keys.renewing import KeyRenewing
 from actors.keys.suspension import restore, suspend, suspended
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, merged
 from actors.shared.codes import guess, renew, send, wrong_code
@@ -58,7 +59,7 @@ def decide_in_steps(snapshot: Snapshot, messages: Sequence[Message], now_ms: int
     return batch.decision
 
 
-class _Batch(KeyRenewing):
+class _Batch(KeyAuthorizing):
     """Answers the messages of one batch."""
 
     def handle(self, message: Message) -> Steps[Answer]:
@@ -91,6 +92,14 @@ class _Batch(KeyRenewing):
                 return suspend(self.decision, account, message, self._now_ms, admin=admin)
             case Restore(email=email):
                 return restore(self.decision, self._account(email), message)
+            case Authorize():
+                return self._authorize(message)
+            case ExchangeCode():
+                return (yield from self._exchange(message))
+            case RefreshText():
+                return (yield from self._refresh(message))
+            case EndAuthorization():
+                return (yield from self._end_authorization(message))
             case GrantAdmin():
                 return self._admins.grant(message)
             case RevokeAdmin():

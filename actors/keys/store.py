@@ -34,9 +34,9 @@ class KeyStore(UseStore, Protocol):
 
         A decision in steps lets other tasks run in between, as statements of many rows do, which are several.
 
-        Locks claims, accounts, sessions, administrators, keys and tenants, in this order, each sorted; batches that change
-        administrators run one at a time. A batch id that is already in the journal is not decided again: its decision
-        is returned. Announces `touched_keys` and `touched_tenants` to all nodes with the commit. Raises
+        Locks authorizations, claims, accounts, sessions, administrators, keys and tenants, in this order, each sorted;
+        batches that change administrators run one at a time. A batch id that is already in the journal is not decided again:
+        its decision is returned. Announces `touched_keys` and `touched_tenants` to all nodes with the commit. Raises
         `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
         """
         ...
@@ -57,6 +57,10 @@ class KeyStore(UseStore, Protocol):
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
         """Ids of live keys of accounts whose `end_notice_ms` has passed, each with its owner's email, longest due first.
         Raises `StorageUnavailable`."""
+        ...
+
+    async def is_client_in_use(self, client_hash: bytes, since_ms: int) -> bool:
+        """Whether a client got a code or token since then. Raises `StorageUnavailable`."""
         ...
 
     async def count_administrators(self) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
+from actors.keys.authorizations import Authorization
 from actors.keys.messages import Answer, Claim, Key
 from actors.keys.validity import is_live
 from actors.shared.code_mails import CodeMailCount, CodeMailCounter, CodeMailRules
@@ -34,6 +35,9 @@ class KeyRules:
     keys_per_day: int = 200
     notices_per_hour: int = 20
     terms_version: str = ""
+    code_life_ms: int = MINUTE_MS
+    access_life_ms: int = 60 * MINUTE_MS
+    refresh_repeat_ms: int = 2 * MINUTE_MS
 
 
 @dataclass(slots=True)
@@ -45,7 +49,8 @@ class Snapshot:
     emails asked for to when they became one; `administrator_count` is read if the batch changes administrators.
     `live_sessions` are the named sessions that have not ended, and `guarded` the accounts with a passkey among those that
     claim. `made_today` counts the keys that tenants made since 00:00 UTC, whether they still work or not. `hashes` maps those
-    asked for to the ids of keys, and `owners` the tenants of these to the emails of their accounts.
+    asked for to the ids of keys, and `owners` the tenants of these to the emails of their accounts. `open_codes` counts by
+    email the codes that were neither exchanged nor have expired.
     """
 
     keys: dict[str, Key] = field(default_factory=dict)
@@ -62,6 +67,8 @@ class Snapshot:
     made_today: dict[str, int] = field(default_factory=dict)
     hashes: dict[bytes, str] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
+    authorizations: dict[str, Authorization] = field(default_factory=dict)
+    open_codes: dict[str, int] = field(default_factory=dict)
 
 
 class KeyTree:
@@ -139,6 +146,9 @@ class UnitOfWork:
         self._new_today: dict[str, int] = {}
         self._tree = KeyTree()
         self._handled = 0
+        self._authorized: dict[bytes | str | None, str] = {}
+        for each in snapshot.authorizations.values():
+            self._place(each)
         self.decision = Decision()
         self._code_mails = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
 
@@ -156,6 +166,20 @@ class UnitOfWork:
 
     def _claim(self, token_hash: bytes) -> Claim | None:
         return self.decision.changed.claims.get(token_hash) or self._snapshot.claims.get(token_hash)
+
+    def _authorization(self, place: bytes | str) -> Authorization | None:
+        """The authorization with a code, with refresh tokens, both as hashes, or with the id of a key."""
+        found = self._authorized.get(place, "")
+        return self.decision.changed.authorizations.get(found) or self._snapshot.authorizations.get(found)
+
+    def _save_authorization(self, authorization: Authorization) -> None:
+        self._place(authorization)
+        self.decision.changed.authorizations[authorization.id] = authorization
+
+    def _place(self, authorization: Authorization) -> None:
+        places = authorization.code_hash, authorization.refresh_hash, authorization.key_id
+        self._authorized |= dict.fromkeys(places, authorization.id)
+        self._authorized.pop(None, None)
 
     def _key(self, key_id: str) -> Key | None:
         return self.decision.changed.keys.get(key_id) or self._snapshot.keys.get(key_id)

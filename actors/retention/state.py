@@ -42,6 +42,7 @@ def retention_ms(rules: RetentionRules) -> Mapping[Rows, int]:
         Rows.CHALLENGES: 1,
         Rows.ENDED_SESSIONS: rules.sessions_days,
         Rows.DEVICE_LOGINS: 1,
+        Rows.AUTHORIZATIONS: 1,
         Rows.UNCLAIMED_KEYS: rules.unclaimed_keys_days,
         Rows.ENDED_KEYS: rules.ended_keys_days,
         # A refund of today's charge may still be on its way to a tenant that has just been merged.

@@ -14,6 +14,7 @@ class Rows(StrEnum):
     CHALLENGES = "passkey challenges"
     ENDED_SESSIONS = "ended sessions"
     DEVICE_LOGINS = "device logins"
+    AUTHORIZATIONS = "authorizations"
     UNCLAIMED_KEYS = "unclaimed keys"
     ENDED_KEYS = "ended keys"
     MERGED_TENANTS = "merged tenants"

@@ -15,6 +15,7 @@ from enum import StrEnum
 
 RANDOM_LENGTH = 32
 CHECKSUM_LENGTH = 6
+SHOWN_LENGTH = 4
 ENTROPY_BYTES = 48
 """Random bytes for 32 base62 digits (384 bits reduced to 190, bias below 2**-190) or 43 (to 256, bias below 2**-127)."""
 
@@ -68,11 +69,21 @@ SIGN_IN_LINK_TOKEN = TokenKind("sgn_")
 """The token of an operator's sign-in link."""
 SHARE_TOKEN = TokenKind("rpt_")
 """The token of a link to a shared report."""
+AUTHORIZATION_CODE = TokenKind("aco_")
+"""What a client exchanges for a key (RFC 6749, 4.1)."""
+REFRESH_TOKEN = TokenKind("rft_", 2 * TOKEN_LENGTH)
+"""Half of it stays for as long as the authorization, and half is replaced with each use."""
 
 
 def new_key(kind: Kind, entropy: bytes) -> str:
     """A key text from `ENTROPY_BYTES` random bytes."""
     body = f"cs_{kind}_{_random(entropy)}"
+    return f"{body}_{_checksum(body)}"
+
+
+def renewed_key(shown: bytes, entropy: bytes) -> str:
+    """The text of a scoped key that has others before and after it. Its displayed prefix depends on `shown` alone."""
+    body = f"cs_{Kind.SCOPED}_{_random(shown)[:SHOWN_LENGTH]}{_random(entropy)[SHOWN_LENGTH:]}"
     return f"{body}_{_checksum(body)}"
 
 
@@ -82,8 +93,8 @@ def is_key(text: str) -> bool:
 
 
 def prefix_of(key: str) -> str:
-    """The part that may be displayed: up to and including the first 4 random characters."""
-    return key[: -(RANDOM_LENGTH + CHECKSUM_LENGTH + 1) + 4]
+    """The part that may be displayed: up to and including the first `SHOWN_LENGTH` random characters."""
+    return key[: -(RANDOM_LENGTH + CHECKSUM_LENGTH + 1) + SHOWN_LENGTH]
 
 
 def digest(secret: str) -> bytes:

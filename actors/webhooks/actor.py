@@ -92,6 +92,10 @@ class WebhookActor(RecordingActor[Message, Answer, WebhookStore, WebhookRules]):
         """Deliveries of a webhook, newest first. Raises `StorageUnavailable`."""
         return await self._store.deliveries(webhook_id, before_seq, limit)
 
+    async def count_deliveries(self, webhook_id: str, most: int) -> int:
+        """The number of deliveries of a webhook, no further than `most`. Raises `StorageUnavailable`."""
+        return await self._store.count_deliveries(webhook_id, most)
+
     async def feed(self, tenant_id: str, after_seq: int, since_ms: int, limit: int) -> Feed:
         """Events of an account, oldest first. Raises `StorageUnavailable`."""
         return await self._store.feed(tenant_id, after_seq, since_ms, limit)

@@ -57,6 +57,10 @@ class WebhookStore(Protocol):
         """Deliveries of a webhook, newest first, strictly before `before_seq`."""
         ...
 
+    async def count_deliveries(self, webhook_id: str, most: int) -> int:
+        """How many deliveries a webhook has, counted no further than `most`."""
+        ...
+
     async def feed(self, tenant_id: str, after_seq: int, since_ms: int, limit: int) -> Feed:
         """At most `limit` events of an account after `after_seq` that were made at `since_ms` or later, oldest first. Without
         one, the reader goes on after the newest event that there is.

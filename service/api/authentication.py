@@ -166,6 +166,8 @@ async def authenticate(
                 Code.KEY_EXPIRED, "This API key has expired. Create another one on the dashboard.", hint=DASHBOARD
             )
         return Refused(Code.KEY_EXPIRED, "This anonymous key has expired. Claim it by email to keep using it.")
+    if resolved.key.text_expires_ms is not None and resolved.key.text_expires_ms <= clock.now_ms():
+        return Refused(Code.INVALID_API_KEY, "This access token has expired. Get another one with the refresh token.")
     return Caller(address, resolved, require_passkey=require_passkey)
 
 

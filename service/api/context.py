@@ -19,6 +19,7 @@ from actors.events.servers import ServerWatch
 from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
 from actors.kernel.actor import Actor
+from actors.kernel.clock_mover import ClockMover
 from actors.kernel.statistics import ActorStatistics
 from actors.keys.actor import KeyActor
 from actors.keys.cache import KeyCache
@@ -32,6 +33,7 @@ from actors.sessions.reader import SessionReader
 from actors.webhooks.actor import WebhookActor
 from actors.webhooks.sender import WebhookSender
 from service.api.list_counts import CachedCounts
+from service.api.oauth.documents import Clients
 from service.api.rate_limits import Budgets
 from service.config.model import Config
 from service.observability.client_address import Proxies
@@ -86,11 +88,14 @@ class Services:
     refusal_log: RefusalLog
     proxies: Proxies
     links: Links
+    clients: Clients
     payments: Payments
     webhook: Webhook | None
     webhooks: WebhookActor
     webhook_sender: WebhookSender
     webhook_signer: WebhookSigner
+    clock_mover: ClockMover | None = None
+    """None unless the service is for developers."""
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:

@@ -21,13 +21,14 @@ _scope: ContextVar[trio.CancelScope | None] = ContextVar("scope", default=None)
 
 
 def answer_seconds(config: Config, operation: Operation) -> float:
-    """Seconds that an operation may take, including the payment processor if it calls one."""
-    return config.http.answer_seconds + (config.billing.timeout_seconds if pays(config, operation) else 0.0)
+    """Seconds that an operation may take."""
+    return config.http.answer_seconds + extra_seconds(config, operation)
 
 
-def pays(config: Config, operation: Operation) -> bool:
-    """Whether the operation calls an external payment processor. Test mode has none."""
-    return operation.pays and config.billing.mode == "live"
+def extra_seconds(config: Config, operation: Operation) -> float:
+    """Seconds that an operation may take longer than others, such as for a payment processor, which test mode has not."""
+    pays = operation.pays and config.billing.mode == "live"
+    return operation.extra_seconds + (config.billing.timeout_seconds if pays else 0.0)
 
 
 def start_deadline(seconds: float) -> None:

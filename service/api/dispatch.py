@@ -14,7 +14,14 @@ from service.api.authorization import authorize
 from service.api.context import Services
 from service.api.cookies import from_our_page
 from service.api.cors import CORS
-from service.api.deadlines import answer_seconds, best_effort, extend_deadline, pays, start_deadline, within_deadline
+from service.api.deadlines import (
+    answer_seconds,
+    best_effort,
+    extend_deadline,
+    extra_seconds,
+    start_deadline,
+    within_deadline,
+)
 from service.api.errors import too_fast, too_many_changes, unavailable
 from service.api.messages import Answer, Headers, Request, note
 from service.api.operation import Call, Operation
@@ -37,8 +44,8 @@ async def dispatch(services: Services, operation: Operation, request: Request, v
     """
     if viewer is None:
         start_deadline(answer_seconds(services.config, operation))
-    elif pays(services.config, operation):
-        extend_deadline(services.config.billing.timeout_seconds)
+    elif extra := extra_seconds(services.config, operation):
+        extend_deadline(extra)
     pipeline = RequestPipeline(services, operation, request, viewer)
     outcome: Answer | Refused
     try:

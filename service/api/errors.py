@@ -1,5 +1,6 @@
 """The status, headers and error body of every refusal."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -62,10 +63,20 @@ TABLE: Mapping[Code, ErrorResponse] = {
     Code.SLOW_DOWN: ErrorResponse(400),
     Code.EXPIRED_TOKEN: ErrorResponse(400, DEVICE),
     Code.ACCESS_DENIED: ErrorResponse(400),
+    Code.INVALID_GRANT: ErrorResponse(400),
+    Code.INVALID_CLIENT: ErrorResponse(401),
+    Code.INVALID_CLIENT_METADATA: ErrorResponse(400),
+    Code.INVALID_REDIRECT_URI: ErrorResponse(400),
+    Code.INVALID_SCOPE: ErrorResponse(400),
+    Code.INVALID_TARGET: ErrorResponse(400),
+    Code.UNSUPPORTED_GRANT_TYPE: ErrorResponse(400),
+    Code.UNSUPPORTED_RESPONSE_TYPE: ErrorResponse(400),
     Code.RATE_LIMITED: ErrorResponse(429),
     Code.INTERNAL_ERROR: ErrorResponse(500),
     Code.SERVICE_UNAVAILABLE: ErrorResponse(503),
 }
+
+_UNDESCRIBABLE = re.compile(r"[^ -~]")
 
 RETRY_SECONDS = 1
 """Retry-After of a 503. Overload and database outages are usually short."""
@@ -120,6 +131,11 @@ def message_of(refused: Refused) -> str:
     return f"{refused.message}: {text_of(refused.problems)}" if refused.introduces_problems else refused.message
 
 
+def description_of(refused: Refused) -> str:
+    """The message in the characters that RFC 6749 (5.2) allows."""
+    return _UNDESCRIBABLE.sub("?", message_of(refused).replace('"', "'").replace("\\", "/"))
+
+
 def body_of(refused: Refused, family: Family) -> dict[str, object]:
     """The error body.
 
@@ -132,7 +148,7 @@ def body_of(refused: Refused, family: Family) -> dict[str, object]:
     hint = usual if refused.hint is None else refused.hint
     if family is Family.DEVICE:
         # For clients that follow RFC 6749 (5.2) and RFC 8628 (3.5) only.
-        body["error_description"] = message
+        body["error_description"] = description_of(refused)
     if hint:
         body["hint"] = hint
     if fields := fields_of(refused.problems):
@@ -150,5 +166,6 @@ def headers_of(refused: Refused) -> list[tuple[str, str]]:
     if refused.retry_after_seconds is not None:
         headers.append(("retry-after", str(refused.retry_after_seconds)))
     if status_of(refused) == HTTPStatus.UNAUTHORIZED:
-        headers.append(("www-authenticate", "Bearer"))
+        # RFC 6749 (5.2) names the scheme that a client used. This service supports none for clients.
+        headers.append(("www-authenticate", "Basic" if refused.code is Code.INVALID_CLIENT else "Bearer"))
     return headers

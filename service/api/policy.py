@@ -16,7 +16,8 @@ class Access(Enum):
 
 
 class Budget(Enum):
-    """A separate limit per client address: per minute for events, polls, reports and keyless reads, otherwise per hour."""
+    """A separate limit per client address: per minute for events, polls, registrations, reports and reads without a key,
+    otherwise per hour."""
 
     KEYLESS = "keyless"
     PLACEMENTS = "placements"
@@ -29,4 +30,5 @@ class Budget(Enum):
     SIGN_IN_START = "sign_in_start"
     SIGN_IN_COMPLETE = "sign_in_complete"
     EXPORT = "export"
+    REGISTER = "register"
     EVENTS = "events"

@@ -96,6 +96,9 @@ class Budgets:
         if budget is Budget.DEVICE_POLL:
             pace = self._polls_at_pace()
             return self._minutes.hit(f"{budget.value} {limited_as(address)}", 4 * pace, now_ms, least=2 * pace)
+        if budget is Budget.REGISTER:
+            # Nothing is kept, but a network could have ids signed without end.
+            return self._minutes.hit(f"{budget.value} {network_of(address)}", self._config.keyless.per_minute, now_ms)
         allowance = self._hours.hit(f"{budget.value} {limited_as(address)}", self._per_hour[budget], now_ms)
         if allowance.allowed and budget is Budget.MINT:
             mint = self._config.mint

@@ -60,6 +60,7 @@ async def doctor(config: Config, data_dir: Path) -> int:
             if administrators
             else "note: there is no administrator; add one with grant-admin"
         )
+        problems += moved_clock(config, await opened.clock.ahead_ms())
         live = await opened.nodes.live(config.nodes.live_seconds)
         print(f"ok: live nodes: {len(live)}" if live else "note: no node is live")
         for each in live:
@@ -234,6 +235,17 @@ def too_few_connections(config: Config, room: int) -> list[str]:
         f"the database allows {room} connections, but server.workers = {workers} nodes use up to {each} each: "
         "raise max_connections, or lower database.connections"
     ]
+
+
+def moved_clock(config: Config, ahead_ms: int) -> list[str]:
+    """A problem if the clock was moved and the service would not start with it; a note if it would."""
+    try:
+        deployment.refuse_moved_clock(config, ahead_ms)
+    except ConfigError as error:
+        return [str(error)]
+    if ahead_ms:
+        print(f"note: {deployment.moved_words(ahead_ms)}")
+    return []
 
 
 async def check_recovery(config: Config, data_dir: Path, opened: Opened) -> list[str]:

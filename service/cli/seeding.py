@@ -7,12 +7,13 @@ from typing import Annotated
 
 from actors.catalog.messages import Kind
 from actors.catalog.store import Import
-from actors.clock import SystemClock, SystemEntropy
+from actors.clock import SystemEntropy
 from actors.shared.credentials import new_id
 from actors.values import AuditRecord
 from service.cli.command import CommandError, argument, option, path_of
 from service.cli.database import AGENT, open_with_running_node, progress_bar
 from service.config.model import Config
+from service.running.foundation import clock_of
 from service.seed.catalog_file import Parsed, parse, unknown_bots
 from service.seed.samples import replace_demo, retried
 
@@ -29,7 +30,7 @@ async def import_catalog(
     async with open_with_running_node(config, data_dir, create=True) as opened:
         present = await opened.catalog.present(Kind.BOTS, sorted(parsed.references))
         with progress_bar("import", "entries") as progress:
-            now_ms = SystemClock().now_ms()
+            now_ms = (await clock_of(config, opened)).now_ms()
             audit_id = new_id("aud", SystemEntropy().token(16))
             audit = AuditRecord.by(AGENT, audit_id, now_ms, "catalog.imported", ("catalog", file.name[:100]), "", "{}")
             batch = Import(parsed.entries, now_ms, prune, dry_run, progress, audit)
@@ -65,7 +66,8 @@ async def seed_demo(
     remove: Annotated[bool, option("remove the demo, also for later starts")] = False,
 ) -> None:
     async with open_with_running_node(config, data_dir) as opened:
-        counts = await replace_demo(opened.demo, SystemClock(), SystemEntropy(), AGENT, remove=remove)
+        clock = await clock_of(config, opened)
+        counts = await replace_demo(opened.demo, clock, SystemEntropy(), AGENT, remove=remove)
     assert counts is not None, "only seeding with `first` may return None"
     if counts.removed:
         print(f"removed {counts.removed} rows of the previous demo")

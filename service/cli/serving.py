@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import parse_qs, urlsplit
 
-from actors.clock import SystemClock
 from service.cli.command import CommandError, argument, option
 from service.cli.database import open_with_running_node
 from service.cli.running import configured
 from service.config.deployment import binds_local, host_of, is_public, refuse_unsafe, refuse_untraced
 from service.config.model import Config
 from service.config.process import binds_of
-from service.running.foundation import warn_of_certificate
+from service.running.foundation import clock_of, warn_of_certificate
 from service.running.server_secret import Secrets
 from service.running.service_manager import PassedSockets
 from service.terminal.output import OutputLost, discard_output, open_page
@@ -152,7 +151,8 @@ async def set_billing_mode(
         live = await opened.nodes.live(config.nodes.live_seconds)
         if live:
             raise CommandError(f"running nodes keep their billing mode ({len(live)} running): stop all nodes first")
-        holding = await opened.identity.set_billing_mode(mode, SystemClock().now_ms(), keep_bookings=keep_bookings)
+        now_ms = (await clock_of(config, opened)).now_ms()
+        holding = await opened.identity.set_billing_mode(mode, now_ms, keep_bookings=keep_bookings)
     if holding and not keep_bookings:
         raise CommandError(
             f"{holding} bookings of the other mode hold weeks: cancel or refund them (seed-demo --remove removes those of "

@@ -17,6 +17,7 @@ from actors.clock import Clock, SystemClock, SystemEntropy
 from service.cli.command import CommandError, Declared, Parser, SlotId
 from service.cli.database import AGENT, accepted, open_actor, open_to_read
 from service.config.model import Config
+from service.running.foundation import clock_of
 from service.running.limits import actor_limits
 from service.schemas.problems import problems_of
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
@@ -100,7 +101,7 @@ def _fields(needed: Sequence[str], left_out: Sequence[str]) -> Declared:
 
 async def list_slots(config: Config, data_dir: Path) -> None:
     async with open_to_read(config, data_dir) as opened:
-        _print(await opened.sponsorship.slots())
+        _print(await opened.sponsorship.slots(), await clock_of(config, opened))
 
 
 async def create_slot(
@@ -121,13 +122,13 @@ async def edit_slot(
     if not fields:
         raise CommandError("nothing to change was given; see edit-slot --help")
     wanted = checked(SlotEdit, fields, SystemClock())
-    async with open_actor(config, data_dir, _new_ledger) as (ledger, _):
-        _print([accepted(await ledger.edit_slot(slot_id, AGENT, **wanted.arguments()))])
+    async with open_actor(config, data_dir, _new_ledger) as (ledger, opened):
+        _print([accepted(await ledger.edit_slot(slot_id, AGENT, **wanted.arguments()))], await clock_of(config, opened))
 
 
 async def retire_slot(config: Config, data_dir: Path, *, slot_id: SlotId) -> None:
-    async with open_actor(config, data_dir, _new_ledger) as (ledger, _):
-        _print([accepted(await ledger.retire_slot(slot_id, AGENT))])
+    async with open_actor(config, data_dir, _new_ledger) as (ledger, opened):
+        _print([accepted(await ledger.retire_slot(slot_id, AGENT))], await clock_of(config, opened))
 
 
 def checked(model: type[M], fields: Mapping[str, Any], clock: Clock) -> M:
@@ -142,8 +143,8 @@ def checked(model: type[M], fields: Mapping[str, Any], clock: Clock) -> M:
     return wanted
 
 
-def _print(slots: Sequence[Slot]) -> None:
-    for line in lines(slots, SystemClock().now_ms()):
+def _print(slots: Sequence[Slot], clock: Clock) -> None:
+    for line in lines(slots, clock.now_ms()):
         print(line)
 
 
@@ -181,4 +182,5 @@ def _written(at_ms: int) -> str:
 async def _new_ledger(config: Config, data_dir: Path, opened: Opened, node: str) -> BookingLedger:
     # None of the booking rules concerns slots.
     rules, limits = BookingRules(), actor_limits(config)
-    return BookingLedger(opened.ledger, SystemClock(), SystemEntropy(), rules, node=node, limits=limits)
+    clock = await clock_of(config, opened)
+    return BookingLedger(opened.ledger, clock, SystemEntropy(), rules, node=node, limits=limits)

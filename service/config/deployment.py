@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from actors.times import DAY_MS
 from service.config.model import Config
 from service.config.process import binds_of
 from service.config.user_errors import ConfigError
@@ -67,6 +68,38 @@ def local_url(config: Config) -> str:
 def binds_local(setting: str) -> bool:
     """Whether all addresses of `server.bind` or `tls.bind` are reached from this machine only."""
     return all(is_local(host_of(bind)) for bind in binds_of(setting))
+
+
+def for_this_machine(config: Config) -> bool:
+    """Whether no SMTP server is configured, and all addresses of the service are local: it shows its mails."""
+    server = config.server
+    local = binds_local(server.bind) and binds_local(config.tls.bind) and not is_public(server.base_url)
+    return local and not config.mail.smtp_url
+
+
+def clock_obstacle(config: Config) -> str:
+    """Why the clock of this service may not be moved; empty if it may (ADR 0112)."""
+    obstacles = {
+        'billing.mode is "live"': config.billing.mode == "live",
+        "database.url is set": config.database.url,
+        "server.workers is more than 1": config.server.workers > 1,
+        "others can reach the service, or mail.smtp_url is set": not for_this_machine(config),
+    }
+    return next((words for words, stands in obstacles.items() if stands), "")
+
+
+def refuse_moved_clock(config: Config, ahead_ms: int) -> None:
+    """Raise `ConfigError` if the clock of the database was moved, and this configuration is not for developers."""
+    obstacle = clock_obstacle(config)
+    if ahead_ms and obstacle:
+        raise ConfigError(
+            f"{moved_words(ahead_ms)}, for development only, and {obstacle}: use another data directory or database, or "
+            "the configuration under which the clock was moved"
+        )
+
+
+def moved_words(ahead_ms: int) -> str:
+    return f"the clock of this database was moved {ahead_ms / DAY_MS:.1f} days ahead at /dev/clock"
 
 
 def refuse_unsafe(config: Config) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import h11
 import trio
 
-from actors.clock import Clock
+from actors.clock import Clock, MovableClock
 from actors.times import SECOND_MS
 from actors.webhooks.messages import Task
 from actors.webhooks.store import DeliveryFailed
@@ -73,7 +73,8 @@ class HttpReceivers:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._signer = signer
-        self._clock = clock
+        # Receivers compare the time of a signature with their own clocks.
+        self._clock = clock.machine if isinstance(clock, MovableClock) else clock
         self._allowed = allowed
         self._agent = f"{PROGRAM}/{VERSION} (+{base_url})"
         self._resolve = resolve or SystemResolver().resolve
@@ -118,7 +119,7 @@ async def _exchange(stream: trio.abc.Stream, request: h11.Request, body: bytes, 
     connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
     parts = (request, h11.Data(data=body), h11.EndOfMessage())
     await stream.send_all(b"".join(connection.send(part) or b"" for part in parts))
-    response = _Response(stream, connection)
+    response = ResponseReader(stream, connection)
     while isinstance(head := await response.part(), h11.InformationalResponse):
         pass
     if not isinstance(head, h11.Response):
@@ -143,7 +144,7 @@ def _wait_ms(head: h11.Response, now_ms: int) -> int:
         return 0
 
 
-class _Response:
+class ResponseReader:
     """Reads a response in parts, up to `RESPONSE_BYTES`."""
 
     def __init__(self, stream: trio.abc.Stream, connection: h11.Connection) -> None:

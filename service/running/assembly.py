@@ -13,7 +13,7 @@ from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.catalog.actor import CatalogEditor
 from actors.catalog.submission_actor import SubmissionActor
-from actors.clock import Clock, Entropy
+from actors.clock import Clock, Entropy, MovableClock
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
 from actors.events.filtered import FilteredCounts
@@ -24,6 +24,8 @@ from actors.events.servers import ServerWatch
 from actors.events.sites import SiteBook
 from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
+from actors.kernel.clock_mover import ClockMover
+from actors.kernel.periodic import PeriodicTask
 from actors.kernel.pruner import Pruner, Pruning
 from actors.kernel.statistics import Observer, ServedBatch
 from actors.kernel.supervision import Member
@@ -48,6 +50,8 @@ from actors.webhooks.sender import WebhookSender
 from actors.webhooks.store import Receivers
 from service.api.context import Services
 from service.api.list_counts import CachedCounts
+from service.api.oauth.clients import RegisteredClients
+from service.api.oauth.documents import ClientDocuments, Clients, Fetch
 from service.api.rate_limits import Budgets
 from service.config.bounds import origin_of
 from service.config.model import Config
@@ -60,6 +64,7 @@ from service.observability.metrics import Metrics
 from service.observability.refusal_log import RefusalLog
 from service.observability.request_counts import AnswerCounts
 from service.observability.tracing import Tracer
+from service.outside.client_documents import HttpDocuments
 from service.outside.smtp import ConsoleTransport, SmtpTransport
 from service.outside.webauthn import WebAuthn
 from service.outside.webhook_client import HttpReceivers, WebhookSigner
@@ -70,7 +75,7 @@ from service.snapshots.catalog import Catalog
 from service.snapshots.invalidation import CacheInvalidator
 from service.snapshots.placements import Placements
 from service.tokens.links import Links
-from service.tokens.signing import Cursors
+from service.tokens.signing import Cursors, TokenSigner
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,8 @@ class Classes:
 class Ports:
     """The outside world: time, randomness, secrets, mail and payments. `node` names this process among the nodes.
 
-    Mail, payments and receivers follow the configuration when they are None. Without a `tracer`, no spans are made.
+    Mail, payments, receivers and `fetch`, which gets documents of clients, follow the configuration when they are None.
+    Without a `tracer`, no spans are made.
     """
 
     node: NodeInfo
@@ -114,6 +120,7 @@ class Ports:
     mail: Transport | None = None
     payments: PaymentGateway | None = None
     receivers: Receivers | None = None
+    fetch: Fetch | None = None
     tracer: Tracer | None = None
     classes: Classes = field(default_factory=Classes)
 
@@ -143,6 +150,9 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
     watches: list[Member] = [services.visitor_secrets]
     watches += [services.event_servers] if stores.ask_servers is not None else []
     watches += [services.sites] if limits.sites.count else []
+    pruner = Pruner(prunings(stores, limits.retention), clock)
+    if isinstance(clock, MovableClock):
+        services.clock_mover = _clock_mover(services, stores, clock, (key_ends, services.eraser), (partitions, pruner))
     return Assembly(
         services=services,
         metrics=_metrics(services, stores.database.statistics, ports.tracer),
@@ -157,9 +167,23 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
             *senders,
             *background,
             *watches,
-            Pruner(prunings(stores, limits.retention), clock),
+            pruner,
         ],
     )
+
+
+def _clock_mover(
+    services: Services,
+    stores: Stores,
+    clock: MovableClock,
+    background: Sequence[PeriodicTask],
+    pruning: Sequence[PeriodicTask],
+) -> ClockMover:
+    """The tasks in the order of a stop: the work that is due, then its mails and webhooks."""
+    next_due = partial(stores.clock.next_due, digest_ms=services.ledger.rules.digest_ms)
+    due = (services.sweeper, *background, services.mail, services.webhook_sender)
+    seen = (services.visitor_secrets, services.events.filtered, services.catalog, services.placements)
+    return ClockMover(clock, stores.clock.set_ahead, next_due, due, (*pruning, *seen))
 
 
 def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> Services:
@@ -167,9 +191,8 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
     clock, entropy, secrets, classes = ports.clock, ports.entropy, ports.secrets, ports.classes
     node, bounds, hasher = ports.node.id, limits.actors, classes.hasher(secrets.visitors)
     nodes, event_servers = Heartbeat(stores.nodes, ports.node, limits.nodes), ServerWatch(stores.ask_servers)
-    links = Links(base_url, secrets.links)
+    links, signer = Links(base_url, secrets.links), WebhookSigner(secrets.webhooks)
     gateway = ports.payments or payment_gateway(config, links, clock)
-    signer = WebhookSigner(secrets.webhooks)
     receivers = ports.receivers or HttpReceivers(signer, clock, config.webhooks.allow_networks, base_url)
     accounts = AccountActor(stores.accounts, clock, entropy, secrets.codes, limits.accounts, node=node, limits=bounds)
     ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=bounds)
@@ -225,6 +248,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         refusal_log=RefusalLog(clock, node, stores.database.statistics),
         proxies=Proxies(config.server.trusted_proxies, clock),
         links=links,
+        clients=_clients(config, ports, base_url),
         payments=gateway.payments,
         webhook=gateway.webhook,
         webhooks=WebhookActor(stores.webhooks, clock, entropy, limits.webhooks, node=node, limits=bounds),
@@ -232,6 +256,12 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         webhook_signer=signer,
     )
     return services
+
+
+def _clients(config: Config, ports: Ports, base_url: str) -> Clients:
+    fetch = ports.fetch or HttpDocuments(config.webhooks.allow_networks, base_url).fetch
+    signer = TokenSigner(ports.secrets.links)
+    return Clients(RegisteredClients(signer), ClientDocuments(fetch, ports.clock), signer)
 
 
 def _health(

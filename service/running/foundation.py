@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from actors.accounts.actor import AccountActor
-from actors.clock import SECOND_MS, Clock, Entropy, SystemClock, SystemEntropy
+from actors.clock import SECOND_MS, Clock, Entropy, MovableClock, SystemClock, SystemEntropy
 from actors.kernel.supervision import running
 from actors.keys.actor import KeyActor
 from actors.sessions.actor import SessionActor
 from actors.sessions.passkey_actor import PasskeyActor
 from actors.values import Agent, StorageUnavailable
 from service.config.clocks import Clocks, Exchange, clock_problems, exceeds_skew
-from service.config.deployment import refuse_other_mode
+from service.config.deployment import clock_obstacle, refuse_moved_clock, refuse_other_mode
 from service.config.model import Config
 from service.config.user_errors import ConfigError
 from service.http.certificates import tls_context, validity_of, validity_problem
@@ -76,16 +76,24 @@ async def read_clocks(config: Config, database: Database, clock: Clock) -> Clock
 
 async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
     """Create the rows of a first start: secret, billing mode, samples, demo and first administrators. Raises `ConfigError` if
-    the database is used with another secret or billing mode."""
+    the database is used with another secret or billing mode, or if its clock was moved for development."""
     await Secrets.load(config, data_dir, opened.identity)
     await refuse_other_mode(config, opened.identity)
-    await load_samples(opened.catalog, SystemClock())
+    refuse_moved_clock(config, await opened.clock.ahead_ms())
+    clock = await clock_of(config, opened)
+    await load_samples(opened.catalog, clock)
     if config.billing.mode == "test":
         # Not in live mode, where the demo's slots would be for sale.
-        await load_demo(opened.demo, SystemClock(), SystemEntropy())
+        await load_demo(opened.demo, clock, SystemEntropy())
     keys = await new_key_actor(config, data_dir, opened, f"start-{secrets.token_hex(6)}")
     async with running([keys]):
         await appoint_first(keys, config, Agent("system", "start"))
+
+
+async def clock_of(config: Config, opened: Opened) -> Clock:
+    """The clock of the service, for a node or a command beside it: ahead of the machine's if it was moved at /dev/clock."""
+    ahead_ms = await opened.clock.ahead_ms()
+    return MovableClock(SystemClock(), ahead_ms) if ahead_ms or not clock_obstacle(config) else SystemClock()
 
 
 async def new_key_actor(config: Config, data_dir: Path, opened: Opened, node_id: str) -> KeyActor:
@@ -115,7 +123,7 @@ async def new_passkey_actor(config: Config, data_dir: Path, opened: Opened, node
 async def _given(config: Config, data_dir: Path, opened: Opened) -> tuple[Clock, Entropy, bytes]:
     """Time, randomness and the key of codes, which all these actors need."""
     loaded = await Secrets.load(config, data_dir, opened.identity)
-    return SystemClock(), SystemEntropy(), loaded.codes
+    return await clock_of(config, opened), SystemEntropy(), loaded.codes
 
 
 async def appoint_first(keys: KeyActor, config: Config, agent: Agent) -> None:

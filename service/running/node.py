@@ -30,7 +30,14 @@ from service.observability.health import Health, ReadinessWatch, Report, readine
 from service.observability.operators_app import serve_operators
 from service.observability.tracing import Tracer
 from service.running.assembly import Assembly, Ports, assemble
-from service.running.foundation import listen_addresses, open_files_for, open_to_serve, prepare, storage_options
+from service.running.foundation import (
+    clock_of,
+    listen_addresses,
+    open_files_for,
+    open_to_serve,
+    prepare,
+    storage_options,
+)
 from service.running.limits import Limits, serving_limits
 from service.running.operators_listener import open_operators_listener
 from service.running.scheduled_backups import new_backup_directory, running_backups
@@ -172,7 +179,7 @@ async def _open_tracer(config: Config, ports: Ports) -> AsyncIterator[Tracer | N
 
 async def system_ports(config: Config, data_dir: Path, opened: Opened, url: str) -> Ports:
     """The real ports. A node gets a new id at each start."""
-    clock, entropy = SystemClock(), SystemEntropy()
+    clock, entropy = await clock_of(config, opened), SystemEntropy()
     loaded = await Secrets.load(config, data_dir, opened.identity)
     node = NodeInfo(entropy.token(6).hex(), socket.gethostname(), os.getpid(), VERSION, url, clock.now_ms())
     return Ports(node, clock, entropy, loaded)

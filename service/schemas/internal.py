@@ -322,10 +322,10 @@ class SponsorOverview(BaseModel):
     spent: list[Spent]
 
 
-class BookingCount(BaseModel):
-    """The number of an account's bookings, null if there are too many to count."""
+class RowCount(BaseModel):
+    """The number of the rows of a list of an account, null if there are too many to count."""
 
-    bookings: int | None
+    rows: int | None
 
 
 class BookingStep(BaseModel):
@@ -358,12 +358,10 @@ class BookingDossier(BaseModel):
 
 
 class Sales(BaseModel):
-    """The payments of some months by slot and account, and how much of the next weeks is sold. If it is not `complete`, the
-    newest payments are summed. `weeks` are those of all slots for sale, of which `sold` are paid for and `held` held; the
-    others cost `openCents` together."""
+    """The payments of some months by slot and by account, and how much of the next weeks is sold. `weeks` are those of all
+    slots for sale, of which `sold` are paid for and `held` held; the others cost `openCents` together."""
 
     items: list[Sale]
-    complete: bool
     weeksAhead: int
     weeks: int
     sold: int

@@ -164,7 +164,10 @@ DeliveryReport: type[BaseModel] = create_model(
         "items": (list[ReportRow], Field(description="Delivery by booking and day")),
         "campaigns": (list[CampaignDelivered], Field(description="Sums by campaign")),
         "slots": (list[SlotDelivered], Field(description="Sums by slot")),
-        "costs": (list[DeliveryCost], Field(description="What it cost, by currency")),
+        "costs": (
+            list[DeliveryCost],
+            Field(description="What it cost, by currency; payments in test mode count only if there are no live ones"),
+        ),
     },  # type: ignore[call-overload]
 )
 """`from` is no name in Python, so this model and the query are made of tables."""

@@ -18,7 +18,6 @@ from service.api.errors import headers_of, not_valid, status_of, too_fast
 from service.api.messages import NO_STORE, Headers, Request, note, trace
 from service.api.refusals import failure
 from service.api.validation import read_form, undecodable
-from service.config.model import Config
 from service.web.pages.parts.error_page import Asked, specific_message, values_of
 from service.web.pages.parts.forms import errors_of, plain_message
 from service.web.pages.parts.messages import on_a_page
@@ -35,9 +34,10 @@ from service.web.pages.parts.page import (
 )
 
 FORM_ID_BYTES = 16
+FORMS = "form-action 'self'"
 PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    f"{FORMS}; base-uri 'none'; frame-ancestors 'none'"
 )
 API_LINKS = (
     '</openapi.json>; rel="service-desc"; type="application/json", </docs>; rel="service-doc"; type="text/html", '
@@ -105,7 +105,9 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
         raise PageRefused(Refused(Code.FORBIDDEN, words))
     if page.who is not Audience.ANYBODY and visit.caller.signed_in is None:
         here = visit.request.path if posted else _with_query(visit.request)
-        asked = SeeOther(with_next("/sign-in", here), "sign_in_again" if posted else "")
+        address = with_next("/sign-in", here)
+        lost = "" if "?" in address else "address_too_long"
+        asked = SeeOther(address, "sign_in_again" if posted else lost)
         return _dressed(page, visit, asked)
     if page.who is not Audience.ANYBODY and visit.caller.suspended and not page.while_suspended:
         return _dressed(page, visit, SeeOther("/account/suspended"))
@@ -184,7 +186,7 @@ def _dressed(page: Page, visit: PageRequest, ended: Template | SeeOther) -> Temp
         mark = "&" if "?" in ended.path else "?"
         path, hash_mark, place = ended.path.partition("#")
         return replace(ended, path=f"{path}{mark}{urlencode({'notice': ended.notice})}{hash_mark}{place}")
-    common = _common(visit.base_url, visit.config, visit.now_ms) | {
+    common = _common(visit._services) | {
         "here": visit.request.path,
         "visitor": None if person is None else {"email": person.session.email, "admin": person.admin},
         "notice": NOTICES.get(visit.query.get("notice", "")),
@@ -219,11 +221,13 @@ def _errors(page: Page, visit: PageRequest) -> Mapping[str, object]:
     return {"again": do, **errors_of(visit.problem, page.form_of(do), visit.form)}
 
 
-def _common(base_url: str, config: Config, now_ms: int) -> dict[str, object]:
+def _common(services: Services) -> dict[str, object]:
+    mover = services.clock_mover
     return {
-        "now_ms": now_ms,
-        "base_url": base_url,
-        "billing_mode": config.billing.mode,
+        "now_ms": services.clock.now_ms(),
+        "clock_ahead": None if mover is None else mover.clock.ahead_ms // SECOND_MS,
+        "base_url": services.base_url,
+        "billing_mode": services.config.billing.mode,
         "here": "",
         "visitor": None,
         "notice": None,
@@ -248,6 +252,6 @@ def refused_page(services: Services, refused: Refused, asked: Asked) -> Template
         "wait_seconds": refused.retry_after_seconds,
         "request_id": None if notes is None else notes.request_id,
     }
-    common = _common(services.base_url, services.config, services.clock.now_ms())
+    common = _common(services)
     headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
     return Template("refused.html", {**common, **values, **values_of(status, asked)}, status, headers)

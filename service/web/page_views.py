@@ -15,25 +15,26 @@ from actors.shared.browsers import browser
 from actors.values import Refused
 from service.api.context import Services
 from service.api.cookies import SAFE, SESSION
+from service.api.dispatch import dispatch
 from service.api.encodings import IDENTITY, VARY
 from service.api.errors import Family
-from service.api.messages import Answer
+from service.api.messages import Answer, note
 from service.api.refusals import refusal
 from service.config.sections import SiteSection
 from service.http.asgi import Scope
 from service.terminal.output import duration
 from service.web.compression import Compressor
-from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
+from service.web.page_pipeline import FORMS, PAGE_HEADERS, PAGE_POLICY, handle_page, refused_page
 from service.web.pages.parts import words
 from service.web.pages.parts.badges import state_of
 from service.web.pages.parts.booking_words import floor_words, length, period, share_words
 from service.web.pages.parts.charts import gauge_of, spark_of
 from service.web.pages.parts.error_page import Asked
 from service.web.pages.parts.forms import errors_above
-from service.web.pages.parts.page import Audience, Page, SeeOther, Template
+from service.web.pages.parts.page import BY_NAME, Audience, Page, SeeOther, Template
 from service.web.pages.parts.structured_data import json_ld
 from service.web.representations import Representation, StreamedResponse
-from service.web.requests import headers_of, request_of, wants_page
+from service.web.requests import JSON, headers_of, request_of, wants_page
 from service.web.static_files import static_url
 
 NOW_MS: ContextVar[int] = ContextVar("now_ms")
@@ -108,6 +109,9 @@ def page_view(services: Services, page: Page, compressor: Compressor) -> Callabl
         body = cast(bytes, await request.get_data(cache=False)) if request.method == "POST" else b""
         scope = cast(Scope, request.scope)
         page_request = request_of(scope, headers_of(scope), path_values, body, services.proxies)
+        if body and page.json and request.mimetype == JSON:
+            note("operation", page.json)
+            return response_of(await dispatch(services, BY_NAME[page.json], page_request))
         outcome = await handle_page(services, page, page_request)
         if isinstance(outcome, Refused):
             return await refusal_response(services, outcome, page_request.headers)
@@ -180,6 +184,9 @@ async def _rendered(outcome: Template | SeeOther) -> Response:
         response = Response(html.encode(), outcome.status, content_type="text/html; charset=utf-8")
     for name, value in PAGE_HEADERS.items():
         response.headers[name] = value
+    if isinstance(outcome, Template) and outcome.forms_to:
+        # Browsers hold the redirects of a form to the policy, too.
+        response.headers["content-security-policy"] = PAGE_POLICY.replace(FORMS, f"{FORMS} {outcome.forms_to}")
     for name, value in outcome.headers:
         if name == "set-cookie":
             response.headers.add(name, value)

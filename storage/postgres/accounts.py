@@ -45,6 +45,7 @@ ERASING = (
     SQL.blank_invoices,
     SQL.erase_billing_details,
     SQL.erase_shared_reports,
+    SQL.erase_authorizations,
     SQL.forget_campaigns_in_audit,
     SQL.erase_campaigns,
     SQL.blank_campaigns,

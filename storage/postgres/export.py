@@ -142,6 +142,7 @@ SOURCES: Mapping[str, Source] = {
     "pending_sign_ins": Source(OF_EMAIL),
     "devices": Source(OF_EMAIL),
     "device_guesses": Source(f"session_id in ({SESSIONS})", "session_id"),
+    "authorizations": Source(OF_EMAIL, AT, index=RECORDED),
     "account_deletions": Source(OF_TENANT, "tenant_id"),
     "sponsors": Source(OF_TENANT),
     "billing_details": Source(OF_TENANT, "tenant_id"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from actors.keys.authorizations import Authorization
 from actors.keys.messages import MAX_SIBLINGS, Claim, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import ENDED_LISTED, Decide
@@ -15,7 +16,7 @@ from storage.postgres.quota import SQL as QUOTA
 from storage.rows.columns import arrays, record_of, records_of, sliced, write
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
-from storage.rows.tables import ACCEPTED_TERMS, ACCOUNTS, AUDIT, CLAIMS, KEYS, OUTBOX, TENANTS
+from storage.rows.tables import ACCEPTED_TERMS, ACCOUNTS, AUDIT, AUTHORIZATIONS, CLAIMS, KEYS, OUTBOX, TENANTS
 
 SQL = statements("keys")
 
@@ -44,6 +45,9 @@ class PostgresKeys(Store):
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
         return [(row["id"], row["email"]) for row in await self._database.fetch(SQL.ending_keys, now_ms, limit)]
 
+    async def is_client_in_use(self, client_hash: bytes, since_ms: int) -> bool:
+        return bool(await self._database.fetchval(SQL.is_client_in_use, client_hash, since_ms))
+
     async def save_uses(self, uses: Mapping[str, int]) -> None:
         key_ids = sorted(uses)
         used = [uses[key_id] for key_id in key_ids]
@@ -57,9 +61,10 @@ class PostgresKeys(Store):
 
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
-    """Lock in the order of the contract: claims, code mails, accounts, sessions, administrators, keys, tenants, each
-    sorted."""
+    """Lock in the order of the contract: authorizations, claims, code mails, accounts, sessions, administrators, keys,
+    tenants, each sorted."""
     snapshot = Snapshot()
+    lock_set = await _lock_authorizations(connection, lock_set, snapshot)
     if lock_set.token_hashes:
         for row in await connection.fetch(SQL.lock_claims, list(lock_set.token_hashes)):
             snapshot.claims[row["token_hash"]] = Claim(**row)
@@ -79,6 +84,9 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     if lock_set.admin_emails:
         for row in await connection.fetch(SQL.lock_administrators, list(lock_set.admin_emails)):
             snapshot.administrators[row["email"]] = row["granted_ms"]
+    if lock_set.code_emails:
+        for row in await connection.fetch(SQL.open_codes, list(lock_set.code_emails), now_ms):
+            snapshot.open_codes[row["email"]] = row["opened"]
     await _lock_keys(connection, lock_set, snapshot, now_ms)
     if lock_set.hashes:
         # Read after the keys are locked: a claim that moved one of them to an account is seen, and others wait.
@@ -99,6 +107,16 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
             if not row["scoped"]:
                 snapshot.made_today[row["tenant_id"]] = row["made"]
     return snapshot
+
+
+async def _lock_authorizations(connection: Connection, lock_set: LockSet, snapshot: Snapshot) -> LockSet:
+    """Lock authorizations. Returns the set with what they lead to."""
+    places = [list(each) for each in (lock_set.code_hashes, lock_set.refresh_hashes, lock_set.authorized_keys)]
+    if not any(places):
+        return lock_set
+    found = [record_of(Authorization, row) for row in await connection.fetch(SQL.lock_authorizations, *places)]
+    snapshot.authorizations = {each.id: each for each in found}
+    return lock_set.following(found)
 
 
 async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapshot, now_ms: int) -> None:
@@ -135,6 +153,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await write(connection, SQL.insert_administrators, [list(admins), list(admins.values())])
     await KEYS.save(connection, changed.keys.values())
     await CLAIMS.save(connection, changed.claims.values())
+    await AUTHORIZATIONS.save(connection, changed.authorizations.values())
     await save_code_mails(connection, before.letters, changed.letters)
     await OUTBOX.insert(connection, decision.outbox)
     await AUDIT.insert(connection, decision.audits)

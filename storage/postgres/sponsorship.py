@@ -169,6 +169,9 @@ class PostgresSponsorship(Store):
         rows = await self._database.fetch(INVOICES.of_tenant, *(before or NEWEST), limit, tenant_id)
         return [record_of(Invoice, row) for row in rows]
 
+    async def count_invoices(self, tenant_id: str, most: int) -> int:
+        return int(await self._database.fetchval(INVOICES.count_of, tenant_id, most))
+
     async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
         rows = await self._database.fetch(INVOICES.of_booking, booking_id, tenant_id, limit)
         return [record_of(Invoice, row) for row in rows]

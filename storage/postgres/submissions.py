@@ -38,6 +38,9 @@ class PostgresSubmissions(Store):
         rows = await self._database.fetch(SQL.of_account, *(before or NEWEST), limit, tenant_id)
         return [record_of(Submission, row) for row in rows]
 
+    async def count_submissions(self, tenant_id: str, most: int) -> int:
+        return int(await self._database.fetchval(SQL.count_of, tenant_id, most))
+
     async def submission(self, tenant_id: str, submission_id: str) -> Submission | None:
         row = await self._database.fetchrow(SQL.one, submission_id, tenant_id)
         return None if row is None else record_of(Submission, row)

@@ -77,6 +77,9 @@ class PostgresWebhooks(Store):
         rows = await self._database.fetch(SQL.log, webhook_id, before_seq, limit)
         return [record_of(Delivery, row) for row in rows]
 
+    async def count_deliveries(self, webhook_id: str, most: int) -> int:
+        return int(await self._database.fetchval(SQL.count_of, webhook_id, most))
+
     async def feed(self, tenant_id: str, after_seq: int, since_ms: int, limit: int) -> Feed:
         async def work(connection: Connection) -> Feed:
             # Read first: what is published between both statements comes after it.

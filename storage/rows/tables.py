@@ -21,6 +21,7 @@ from actors.bookings.records import (
 from actors.bookings.reports import SharedReport
 from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, FreshKey, Guesses
+from actors.keys.authorizations import Authorization
 from actors.keys.messages import Claim, Key
 from actors.mail.messages import QueuedMessage
 from actors.sessions.messages import Session, SignIn, SignInLink
@@ -116,7 +117,13 @@ def _parameters(alias: str, columns: Iterable[Column]) -> str:
 TENANTS = Table("tenants", Tenant, "id")
 ACCOUNTS = Table("accounts", Account, "email", "tenant_id created_ms")
 ACCEPTED_TERMS = Table("accepted_terms", AcceptedTerms, "tenant_id version", "accepted_ms")
-KEYS = Table("api_keys", Key, "id", "hash prefix kind created_ms scopes origin_id generation")
+KEYS = Table("api_keys", Key, "id", "prefix kind created_ms scopes origin_id generation")
+AUTHORIZATIONS = Table(
+    "authorizations",
+    Authorization,
+    "id",
+    "code_hash client_hash client_name redirect_uri challenge resource scopes email session_id created_ms key_expires_ms",
+)
 FRESH_KEYS = Table("api_keys", FreshKey, "id", constants={"kind": "'user'"})
 CLAIMS = Table("claims", Claim, "token_hash", "key_id created_ms")
 CODE_MAIL_COUNTS = Table("letter_counts", CodeMailCount, "id")

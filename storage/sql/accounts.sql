@@ -243,6 +243,11 @@ select count(*) from gone
 {delete from shared_reports by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
     limit $4::int for update}
 
+-- name: erase_authorizations
+-- Delete what an account allowed programs before its deletion began. Another account may have its email now.
+{delete from authorizations by id where $1::text is not null and email = $2::text and created_ms <= $3::bigint
+    limit $4::int for update}
+
 -- name: remains
 -- Whether a tenant still has open bookings, and whether it has bookings at all.
 select count(*) filter (where status in ('reserved', 'checkout')) as holds, count(*) as bookings

@@ -27,3 +27,7 @@ order by issued_ms, belongs_to is not null, sequence, number limit $3
 -- A page of one account's documents, newest first.
 select {invoices}
 from invoices where tenant_id = $4 and (issued_ms, number) < ($1, $2) order by issued_ms desc, number desc limit $3
+
+-- name: count_of
+-- The number of one account's documents, no further than $2.
+select count(*) from (select from invoices where tenant_id = $1 limit $2) as counted

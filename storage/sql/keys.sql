@@ -5,6 +5,20 @@
 select token_hash, key_id, created_ms, email, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, completed_ms
 from claims where token_hash = any ($1::bytea[]) order by token_hash for update
 
+-- name: lock_authorizations
+-- Lock authorizations by the hash of their code, by that of their refresh tokens, or by their key.
+select {authorizations} from authorizations
+where code_hash = any ($1::bytea[]) or refresh_hash = any ($2::bytea[]) or key_id = any ($3::text[]) order by id for update
+
+-- name: open_codes
+-- Count codes of accounts that were neither exchanged nor have expired. Accounts are locked before.
+select email, count(*) as opened from authorizations
+where email = any ($1::text[]) and key_id is null and expires_ms > $2 group by email
+
+-- name: is_client_in_use
+-- Whether a client got a code or token since a moment.
+select exists (select from authorizations where client_hash = $1 and used_ms >= $2)
+
 -- name: lock_accounts
 -- Lock accounts by email.
 select {accounts} from accounts

@@ -57,20 +57,39 @@ where month >= revenue_month($1) and month < revenue_month($2) and payments > 0
 order by month desc, currency, mode
 
 -- name: sales
--- The newest $3 payments of real bookings in a time, summed by slot, account, currency and mode.
+-- The payments of real bookings in a time by currency and mode, summed by slot and by account: the $3 of each for which most was
+-- paid, and the others together, whose id is null.
 with paid as materialized (
-    select slot_id, tenant_id, coalesce(paid_currency, currency) as currency, mode, coalesce(paid_cents, amount_cents) as paid_cents,
+    select coalesce(paid_currency, currency) as currency, mode, slot_id, tenant_id, coalesce(paid_cents, amount_cents) as paid_cents,
         refunded_cents
-    from bookings where paid_ms >= $1 and paid_ms < $2 and not demo order by paid_ms desc limit $3
+    from bookings where paid_ms >= $1 and paid_ms < $2 and not demo
 ), summed as materialized (
-    select slot_id, tenant_id, currency, mode, count(*) as payments, sum(paid_cents)::bigint as paid_cents,
-        sum(refunded_cents)::bigint as refunded_cents
-    from paid group by slot_id, tenant_id, currency, mode
+    select currency, mode, false as of_sponsors, slot_id collate "C" as id, count(*) as payments,
+        sum(paid_cents)::bigint as paid_cents, sum(refunded_cents)::bigint as refunded_cents
+    from paid group by currency, mode, slot_id
+    union all
+    select currency, mode, true, tenant_id collate "C", count(*), sum(paid_cents)::bigint, sum(refunded_cents)::bigint
+    from paid group by currency, mode, tenant_id
+), named as materialized (
+    select most.* from (select distinct currency, mode, of_sponsors from summed) as kinds cross join lateral (
+        select * from summed
+        where (currency, mode, of_sponsors) = (kinds.currency, kinds.mode, kinds.of_sponsors)
+        order by paid_cents desc, id limit $3
+    ) as most
+), counted as (
+    select *, 1 as sign from summed union all select *, -1 from named
+), listed as (
+    select currency, mode, of_sponsors, id, 1::bigint as number, payments, paid_cents, refunded_cents from named
+    union all
+    select currency, mode, of_sponsors, null, sum(sign), sum(sign * payments)::bigint, sum(sign * paid_cents)::bigint,
+        sum(sign * refunded_cents)::bigint
+    from counted group by currency, mode, of_sponsors having sum(sign) > 0
 )
-select slot_id, (select name from slots where slots.id = slot_id) as slot, tenant_id,
-    (select name from sponsors where sponsors.tenant_id = summed.tenant_id) as sponsor,
-    currency, mode, payments, paid_cents, refunded_cents
-from summed order by paid_cents desc, slot_id, tenant_id, currency, mode
+select currency, mode, of_sponsors, id,
+    case when of_sponsors then (select name from sponsors where tenant_id = listed.id collate "default")
+        else (select name from slots where slots.id = listed.id) end as name,
+    number, payments, paid_cents, refunded_cents
+from listed order by currency, mode, of_sponsors, id is null, paid_cents desc, id
 
 -- name: booking_counts
 -- The bookings in each state at $1, each counted no further than $2. Holds that have expired count in no state. The states are

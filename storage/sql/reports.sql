@@ -35,7 +35,7 @@ with touched as materialized (
 select id as booking_id, campaign_id, (select name from campaigns where campaigns.id = campaign_id) as campaign, slot_id,
     slot_name as slot, greatest(week_start_ms, created_ms) / 86400000 as first,
     (week_start_ms + weeks * 604800000::bigint) / 86400000 - 1 as last, coalesce(paid_currency, currency) as currency,
-    greatest(0, coalesce(paid_cents, 0) - refunded_cents) as net_cents
+    greatest(0, coalesce(paid_cents, 0) - refunded_cents) as net_cents, mode
 from touched
 
 -- name: days_delivered

@@ -38,6 +38,10 @@ select count(*) from gone
 -- Delete device logins that expired before a moment, and return how many. Locked ones are left for later.
 {delete from devices by id where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
 
+-- name: authorizations
+-- Delete authorizations whose code or key ended, and return how many. Locked ones are left for later.
+{delete from authorizations by id where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
+
 -- name: unclaimed_keys
 -- Delete anonymous keys that expired unclaimed, with all that belongs to them. A key whose claim is locked stays: it is
 -- being claimed. The tier is a scalar subquery, so that it is looked up for each row.

@@ -123,7 +123,7 @@ order by page.week_start_ms desc, page.created_ms desc, page.id desc
 -- name: newest_of
 -- The money of the newest bookings of one account.
 select id, coalesce(paid_currency, currency) as currency, coalesce(nullif(paid_cents, 0), amount_cents) as paid_cents, refunded_cents,
-    paid_ms
+    paid_ms, mode
 from bookings where tenant_id = $1
 order by created_ms desc, id desc limit $2
 

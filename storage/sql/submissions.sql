@@ -75,3 +75,7 @@ select {page.submissions}, (select email from accounts where accounts.tenant_id 
     (select convert_to(document::text, 'UTF8') from catalog where catalog.kind = page.kind and catalog.slug = page.slug) as current
 from page
 order by page.created_ms, page.id
+
+-- name: count_of
+-- The number of one account's submissions, no further than $2.
+select count(*) from (select from catalog_submissions where tenant_id = $1 limit $2) as counted

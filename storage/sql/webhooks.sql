@@ -36,6 +36,10 @@ from webhooks where tenant_id = $1 and id = $2
 select {deliveries}
 from webhook_deliveries where webhook_id = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3
 
+-- name: count_of
+-- The number of deliveries of a webhook, no further than $2.
+select count(*) from (select from webhook_deliveries where webhook_id = $1 limit $2) as counted
+
 -- name: deliveries
 -- Deliveries by id.
 select {deliveries}

@@ -16,7 +16,7 @@ from service.api.cookies import SESSION
 from service.api.encodings import acceptable, known_tag
 from service.api.mcp.tools import PASSED_ON
 from service.api.operations import OPERATIONS
-from service.api.operations.internal import FORWARDED
+from service.api.operations.development import FORWARDED
 from service.api.policy import Access
 from service.api.validation import IDEMPOTENCY_KEY
 from service.http.addresses import Networks, client_address

@@ -46,6 +46,18 @@ async def call(world: World, tool: str, arguments: Any = None, key: str | None =
     return response.json["result"]
 
 
+async def not_called(world: World, tool: str, arguments: Any = None, key: str | None = None, /, **headers: str) -> Any:
+    """The error body of a call that was refused: in a result, or in an error if another authorization resolves it."""
+    response = await send(world, message("tools/call", {"name": tool, "arguments": arguments or {}}), key, **headers)
+    if response.status == 200:
+        return refused(response.json["result"])
+    body = response.json["error"]["data"]
+    challenged = {"unauthorized": 401, "invalid_api_key": 401, "key_expired": 401, "insufficient_scope": 403}
+    assert response.status == challenged[body["error"]], response.body
+    assert (response.header("www-authenticate") or "").startswith("Bearer ")
+    return body
+
+
 def refused(result: Any) -> Any:
     """The error body of a call that was refused."""
     assert result["isError"], result
@@ -55,8 +67,8 @@ def refused(result: Any) -> Any:
     return json.loads(content["text"])
 
 
-def url(tool: str) -> str:
-    """The address of the operation behind a tool with the arguments of `TOOLS`."""
-    path, arguments = TOOLS[tool]
+def url(tool: str, arguments: Mapping[str, Any]) -> str:
+    """The address of the operation behind a tool with these arguments."""
+    path = TOOLS[tool][0]
     query = "&".join(f"{name}={value}" for name, value in arguments.items() if f"{{{name}}}" not in path)
     return path.format(**arguments) + (f"?{query}" if query else "")

@@ -18,13 +18,13 @@ DOCUMENT = document(OPERATIONS, BASE_URL)
 
 CORS_PATHS = re.compile(
     r"/(openapi\.json|favicon\.ico|embed\.js|llms\.txt|robots\.txt|security\.txt|feed\.xml|sitemap(-[^/]+)?\.xml)|/(static|\.well-known)/.*"
-    r"|/api/v1/((usecases|bots)(/[^/]+)?|categories|changes"
+    r"|/oauth/(register|token|revoke)|/api/v1/((usecases|bots)(/[^/]+)?|categories|changes"
     r"|sponsors/(inventory|placements|events(/batch)?))"
 )
 """Public documents, static files, operations 6 to 12, and categories: the only ones with CORS."""
 
-POLLING = ("POST", "/api/v1/auth/device/token")
-"""The one operation whose errors follow RFC 8628."""
+OAUTH = re.compile(r"POST (/api/v1/auth/device/token|/oauth/(register|token|revoke))")
+"""The operations whose errors follow RFC 6749."""
 
 MCP = ("/mcp", "/mcp/")
 """Its errors are those of JSON-RPC. Pages of other sites may call it if they are in `server.mcp_origins`."""
@@ -123,7 +123,8 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
     if path in MCP:
         _check_rpc_error(method, response)
         return
-    assert response.header("www-authenticate") == ("Bearer" if response.status == 401 else None)
+    scheme = "Basic" if path.startswith("/oauth/") else "Bearer"
+    assert response.header("www-authenticate") == (scheme if response.status == 401 else None)
     wait = response.header("retry-after")
     if method == "HEAD" or response.json["error"] != "hold_limit":
         assert (wait is not None) == (response.status in (429, 503)), f"{response.status} with Retry-After {wait}"
@@ -135,7 +136,7 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
     assert body.get("retryAfter") == (None if wait is None else int(wait))
     family = "SponsorshipError" if path.startswith(("/api/v1/sponsors", "/api/v1/admin")) else "CatalogError"
     fields = {"error", "message", "hint", "fields", "retryAfter"}
-    if (method, path) == POLLING:
+    if OAUTH.fullmatch(f"{method} {path}"):
         family, fields = "DeviceError", fields | {"error_description", "interval"}
     validate(f"/components/schemas/{family}", body)
     assert body.keys() <= fields, body

@@ -80,6 +80,8 @@ def expected(caller: str, row: Row) -> str:
     """The expected result in the tables."""
     if row.policy.here and (caller not in BROWSERS or caller in ELSEWHERE):
         return FORBIDDEN
+    if caller == "another scheme" and row.path == "/oauth/token":
+        return "401 invalid_client"
     if row.policy.column is None:
         return row.result
     if caller in ELSEWHERE and row.method != "GET" and row.policy is not OPTIONAL:

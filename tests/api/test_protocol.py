@@ -12,7 +12,7 @@ from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.test_lane import scope_of
 from tests.api.world import World
-from tests.contract import CONTRACT, PERSON, Row
+from tests.contract import CONTRACT, PERSON, PUBLIC, Row
 
 
 def _methods(path: str) -> str:
@@ -26,6 +26,8 @@ PATHS = {row.target.partition("?")[0]: _methods(row.path) for row in CONTRACT.va
 """A path of each operation, with its methods."""
 CROSS_SITE = {row.target: row.method for row in CONTRACT.values() if row.cors}
 """Paths with CORS, and their methods."""
+UNKEYED = {row.target for row in CONTRACT.values() if row.policy == PUBLIC}
+"""Paths at which keys are ignored."""
 
 PUBLISHED = (
     "/openapi.json",
@@ -38,6 +40,9 @@ PUBLISHED = (
     "/static/style.css",
     "/.well-known/api-catalog",
     "/.well-known/oauth-authorization-server",
+    "/.well-known/oauth-authorization-server/mcp",
+    "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/mcp",
     "/.well-known/security.txt",
 )
 """Documents for pages of other sites. The last one is 404 without a contact."""
@@ -202,7 +207,7 @@ async def test_a_query_that_is_not_percent_encoded_is_read_as_utf_8(world: World
 async def test_any_site_may_call_these_without_credentials_and_read_refusals(world: World, path: str) -> None:
     response = await world.client.request(CROSS_SITE[path], path, headers={"Origin": "https://elsewhere.example"})
     assert response.status == (200 if path in READ else 400)
-    for key in ("not-a-key", world.key(expires_in_ms=-1), world.key(used=1_000)):
+    for key in () if path in UNKEYED else ("not-a-key", world.key(expires_in_ms=-1), world.key(used=1_000)):
         refused = await world.client.request(
             CROSS_SITE[path], path, key, headers={"Origin": "https://elsewhere.example"}
         )

@@ -1,5 +1,6 @@
 """The whole service above storage: the real application and actors, with stores in memory and virtual time."""
 
+import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from actors.catalog.messages import Entry, Kind
 from actors.catalog.store import Import
-from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
+from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, MovableClock, day_of, month_of
 from actors.events.store import Sections
 from actors.kernel.supervision import running
 from actors.keys.messages import Key
@@ -32,10 +33,12 @@ from actors.webhooks.store import DeliveryFailed
 from service.api.context import Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
+from service.config.deployment import clock_obstacle
 from service.config.loading import load
 from service.config.model import Config
 from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
+from service.outside.client_documents import FetchedDocument
 from service.running.assembly import Classes, Ports, assemble
 from service.running.server_secret import Secrets
 from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
@@ -46,6 +49,7 @@ from tests.api.asgi import Client
 from tests.api.conformity import BASE_URL, check
 from tests.doubles.accounts import MemoryAccounts
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
+from tests.doubles.clock import MemoryClock
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.events import MemoryEvents
 from tests.doubles.keys import MemoryKeys
@@ -126,6 +130,24 @@ class Endpoints:
         return self.status
 
 
+class Documents:
+    """Metadata documents of clients by their address, and what was fetched."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, FetchedDocument] = {}
+        self.fetched: list[str] = []
+
+    def put(self, url: str, document: object, max_age_seconds: int | None = None) -> None:
+        self.documents[url] = FetchedDocument(json.dumps(document).encode(), max_age_seconds)
+
+    async def fetch(self, url: str) -> FetchedDocument:
+        await trio.lowlevel.checkpoint()
+        self.fetched.append(url)
+        if url not in self.documents:
+            raise DeliveryFailed("status 404", 404)
+        return self.documents[url]
+
+
 @dataclass(slots=True)
 class Announcer:
     """Announcements of stores in memory."""
@@ -153,6 +175,7 @@ class World:
     client: Client
     postbox: Postbox
     endpoints: Endpoints
+    documents: Documents
     node_memory: Memory
     agent: Agent = field(default_factory=lambda: Agent("cli", "tests"))
     entropy: SeededEntropy = field(default_factory=lambda: SeededEntropy(7))
@@ -375,15 +398,17 @@ async def open_world(
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),
         webhooks=MemoryWebhooks(memory),
+        clock=MemoryClock(memory),
     )
-    endpoints = Endpoints()
+    endpoints, documents = Endpoints(), Documents()
     ports = Ports(
         replace(NODE, id=f"n{number}"),
-        clock,
+        clock if clock_obstacle(config) else MovableClock(clock),
         entropy,
         SECRETS,
         mail=postbox,
         receivers=endpoints,
+        fetch=documents.fetch,
         tracer=tracer,
         classes=Classes(catalog=PromptCatalog),
     )
@@ -408,6 +433,7 @@ async def open_world(
             client,
             postbox,
             endpoints,
+            documents,
             node_memory,
         )
 

@@ -70,6 +70,7 @@ def test_an_administrator_approves_rejects_refunds_suspends_and_takes_a_list_alo
     assert {each["sponsor"] for each in rows} == {sponsor.brand}
     assert len(rows) == 3
     admin.page.locator(f'th a[href="/admin/bookings/{first}"]').click()
+    admin.page.get_by_text("Refund this booking").click()
     admin.page.locator("#reason").fill("The week was not delivered.")
     admin.page.get_by_label(re.compile("Yes, refund")).check()
     fits(admin)

@@ -45,7 +45,7 @@ def test_the_search_finds_as_you_type_what_the_server_finds(meet: Meet) -> None:
     reader.opens("/docs/createBooking")
     status = reader.page.locator("#find-status")
     for query in QUERIES:
-        reader.page.keyboard.press("/")
+        reader.page.keyboard.press("Control+k")
         reader.page.get_by_role("searchbox").fill(query)
         expect(status).to_have_text(re.compile("result"))
         typed, told = rows_of(reader), status.inner_text()
@@ -60,13 +60,13 @@ def test_the_search_goes_by_keyboard_to_a_page_and_to_an_error(meet: Meet) -> No
     reader = meet()
     reader.opens("/docs")
     page = reader.page
-    page.keyboard.press("/")
+    page.keyboard.press("Control+k")
     page.keyboard.type("getUsage")
     expect(page.locator("#find-status")).to_have_text(re.compile("^1 result"))
     page.keyboard.press("Enter")
     # The address is there at once, the script only when the page has loaded.
     page.wait_for_url("**/docs/getUsage")
-    page.keyboard.press("/")
+    page.keyboard.press("Control+k")
     page.keyboard.type("hold_limit")
     expect(page.locator(".found a").first).to_be_visible()
     page.keyboard.press("ArrowDown")
@@ -77,7 +77,7 @@ def test_the_search_goes_by_keyboard_to_a_page_and_to_an_error(meet: Meet) -> No
     page.wait_for_url("**/docs#hold_limit")
     expect(page.locator("#hold_limit")).to_be_in_viewport()
     # On the same page, the results give way to what they lead to.
-    page.keyboard.press("/")
+    page.keyboard.press("Control+k")
     page.keyboard.type("key_limit")
     expect(page.locator(".found a").first).to_be_visible()
     page.keyboard.press("Enter")

@@ -242,7 +242,7 @@ def test_operations_refresh_while_somebody_watches_and_say_when_they_cannot(node
 
 ROWS = """<!doctype html><html lang="en"><head><title>Rows</title>
 <script src="/static/page.js" defer></script><script src="/static/desk.js" defer></script></head><body><main><h1>Rows</h1>
-<p id="keys" hidden>Keys: J, K, A, R.</p><label>Search <input id="search"></label>
+<label id="keys" hidden><input type="checkbox" checked>Keys: J, K, A, R.</label><label>Search <input id="search"></label>
 <article tabindex="0" data-row id="one"><form action="/sent"><label>Note <input name="note" aria-keyshortcuts="R"></label>
 <button aria-keyshortcuts="A" name="do" value="one">Approve</button></form></article>
 <article tabindex="0" data-row id="two"><form action="/sent"><label>Note <input id="note" aria-keyshortcuts="R"></label>
@@ -276,5 +276,15 @@ def test_keys_go_through_rows_and_decide_on_the_one_with_the_focus_but_not_while
         "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', repeat: true, bubbles: true}))"
     )
     assert page.url.endswith("/rows"), "a key that is held decides on one row"
+    switch = page.get_by_role("checkbox", name="Keys: J, K, A, R.")
+    switch.uncheck()
+    person.opens("/rows")
+    expect(switch).not_to_be_checked()
+    page.locator("#two").focus()
+    for key in ("k", "a"):
+        keys.press(key)
+        assert page.evaluate("document.activeElement.id") == "two", "keys are off, and stay off"
+    switch.check()
+    page.locator("#two").focus()
     keys.press("a")
     page.wait_for_url("**/sent?**do=two")

@@ -9,7 +9,7 @@ from tests.simulation.oracle.notifications import TO_ADMINISTRATORS, TO_OWNER
 
 WITHOUT_RECORD = frozenset(
     {
-        *("week_begins", "week_ended", "weekly_report", "review_digest"),
+        *("week_begins", "week_ended", "weekly_report", "review_digest", "video_material"),
         *("claim_code", "claim_code_long", "sign_in_code", "sign_in_code_long"),
         *("new_key", "new_session", "new_administrator"),
     }

@@ -113,6 +113,8 @@ async def administration(world: World) -> None:
     slot = {"id": "home-top", "name": "Home, top", "side": "left", "weekPriceCents": 12_000}
     for _ in range(2):
         await boss.post(f"{ADMIN}/slots", slot)
+    await sponsor(world).buys("home-top")
+    await boss.patch(f"{ADMIN}/slots/home-top", {"side": "right"})
     account = world.memory.accounts["admin@example.com"].tenant_id
     await boss.post(f"/api/v1/admin/accounts/{account}/suspend", {"reason": "Spam."})
 

@@ -38,6 +38,7 @@ UNITS = {
 UNBOUNDED = {
     # Texts that only the size of the body bounds, and what happens to them.
     "DeviceTokenRequest/client_id": "ignored",
+    "ClientRegistration/client_name": "replaced by a host if it is too long",
     **{
         f"Seen/{name}": "compared with what is stored"
         for name in ("headline", "body", "cta", "targetUrl", "logoText", "sponsorName/anyOf/0")

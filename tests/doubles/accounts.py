@@ -135,6 +135,7 @@ class MemoryAccounts(MemoryStore):
             self._blank_invoices,
             self._erase_billing_details,
             self._erase_shared_reports,
+            self._erase_authorizations,
         )
         if any(step(deletion, limit) >= limit for step in steps):
             return True
@@ -285,6 +286,13 @@ class MemoryAccounts(MemoryStore):
 
     def _erase_billing_details(self, deletion: Deletion, limit: int) -> int:
         return int(self._memory.billing_details.pop(deletion.tenant_id, None) is not None)
+
+    def _erase_authorizations(self, deletion: Deletion, limit: int) -> int:
+        rows = self._memory.authorizations.values()
+        mine = [row for row in rows if row.email == deletion.email and row.created_ms <= (deletion.begun_ms or 0)]
+        for row in mine[:limit]:
+            del self._memory.authorizations[row.id]
+        return len(mine[:limit])
 
     def _erase_shared_reports(self, deletion: Deletion, limit: int) -> int:
         ended = self._memory.shared_of(deletion.tenant_id)[:limit]

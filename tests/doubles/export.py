@@ -85,6 +85,8 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
         case "device_guesses":
             guesses = tables.device_guesses.values()
             yield from _each("session_id", (row for row in guesses if row.session_id in sessions))
+        case "authorizations":
+            yield from ((_made(row), asdict(row)) for row in tables.authorizations.values() if row.email == email)
         case "account_deletions":
             rows = tables.account_deletions.values()
             yield from _each("tenant_id", (row for row in rows if row.tenant_id == tenant_id))

@@ -52,6 +52,11 @@ class MemoryKeys(MemoryStore):
         )
         return [(key_id, email) for _, key_id, email in due[:limit]]
 
+    async def is_client_in_use(self, client_hash: bytes, since_ms: int) -> bool:
+        await self._memory.before()
+        rows = self._memory.authorizations.values()
+        return any(row.client_hash == client_hash and row.used_ms >= since_ms for row in rows)
+
     async def save_uses(self, uses: Mapping[str, int]) -> None:
         await self._memory.before()
         rows = self._memory.key_uses
@@ -90,6 +95,14 @@ class MemoryKeys(MemoryStore):
 
     def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
+        authorizations = {
+            each.id: each
+            for each in tables.authorizations.values()
+            if each.code_hash in lock_set.code_hashes
+            or each.refresh_hash in lock_set.refresh_hashes
+            or each.key_id in lock_set.authorized_keys
+        }
+        lock_set = lock_set.following(authorizations.values())
         claims = picked(tables.claims, lock_set.token_hashes)
         accounts = picked(tables.accounts, lock_set.emails)
         hashes = {key.hash: key.id for key in tables.keys.values() if key.hash in lock_set.hashes}
@@ -117,7 +130,9 @@ class MemoryKeys(MemoryStore):
         made = made_today(tables, tenant_ids, now_ms)
         known = {account.tenant_id: account.email for account in tables.accounts.values()}
         found = picked(known, [keys[key_id].tenant_id for key_id in hashes.values()])
-        facts = live_sessions, guarded, in_grace, made, hashes, found
+        waiting = (row for row in tables.authorizations.values() if row.key_id is None and row.expires_ms > now_ms)
+        opened = dict(Counter(row.email for row in waiting if row.email in lock_set.code_emails))
+        facts = live_sessions, guarded, in_grace, made, hashes, found, authorizations, opened
         return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters, *facts)
 
     def _write(self, decision: Decision) -> None:
@@ -136,6 +151,7 @@ class MemoryKeys(MemoryStore):
         tables.administrators.update(changed.administrators)
         tables.keys.update(changed.keys)
         tables.claims.update(changed.claims)
+        tables.authorizations.update(changed.authorizations)
         tables.letters.update(changed.letters)
         tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)

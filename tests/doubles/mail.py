@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 from actors.mail.messages import Backlog, GivenUp, Lease, Outcome, QueuedMessage, RetryLater, Sent
 from actors.mail.store import MAX_COUNTED
-from tests.doubles.tables import MemoryStore, oldest
+from tests.doubles.tables import Memory, MemoryStore, oldest
 
 
 class MemoryOutbox(MemoryStore):
@@ -47,10 +47,15 @@ class MemoryOutbox(MemoryStore):
         return sorted(self._rows(), key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
 
     def _rows(self) -> list[QueuedMessage]:
-        return [
-            self._memory.outbox.get(message.id) or QueuedMessage(**asdict(message), due_ms=message.created_ms)
-            for message in self._memory.messages.values()
-        ]
+        return queued(self._memory)
+
+
+def queued(tables: Memory) -> list[QueuedMessage]:
+    """All messages with their delivery state."""
+    return [
+        tables.outbox.get(message.id) or QueuedMessage(**asdict(message), due_ms=message.created_ms)
+        for message in tables.messages.values()
+    ]
 
 
 def _marked(row: QueuedMessage, mark: Outcome) -> QueuedMessage:

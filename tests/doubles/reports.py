@@ -1,10 +1,10 @@
 """Delivery reports in memory."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from actors.bookings.records import Booking, BookingLine, BookingStatus, BookingView, Mode
+from actors.bookings.records import Booking, BookingLine, BookingStatus, BookingView, Mode, Slot, Sponsor
 from actors.bookings.reports import (
     ALL,
     MAX_ENDED,
@@ -50,6 +50,7 @@ def runs(memory: Memory, tenant_id: str, days: Days, most: int) -> Sequence[Run]
             last=day_of(row.week_end_ms) - 1,
             currency=row.money_currency,
             net_cents=row.left_cents,
+            mode=row.mode,
         )
         for row in rows
     ]
@@ -117,19 +118,28 @@ def _cells(*values: str | int | None) -> str:
 
 
 def sales(tables: Memory, from_ms: int, until_ms: int, most: int) -> list[Sale]:
-    """The sums of payments by slot, account, currency and mode."""
-    paid = [row for row in tables.bookings.values() if from_ms <= (row.paid_ms or -1) < until_ms and not row.demo]
-    sums: defaultdict[tuple[str, str, str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
-    for row in sorted(paid, key=lambda row: row.paid_ms or 0, reverse=True)[:most]:
-        cents = row.amount_cents if row.paid_cents is None else row.paid_cents
-        each = sums[row.slot_id, row.tenant_id, row.money_currency, row.mode]
-        each[:] = each[0] + 1, each[1] + cents, each[2] + row.refunded_cents
+    """The sums of payments by slot and by account, in each currency and mode."""
+    sums: defaultdict[tuple[str, str, bool], defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for row in tables.bookings.values():
+        if from_ms <= (row.paid_ms or -1) < until_ms and not row.demo:
+            paid = row.amount_cents if row.paid_cents is None else row.paid_cents
+            for of_sponsors, key in ((False, row.slot_id), (True, row.tenant_id)):
+                sums[row.money_currency, row.mode, of_sponsors][key] += Counter(
+                    number=1, paid=paid, refunded=row.refunded_cents
+                )
     made = []
-    for (slot_id, tenant_id, currency, mode), each in sums.items():
-        sponsor = tables.sponsors.get(tenant_id)
-        names = slot_id, tables.slots[slot_id].name, tenant_id, None if sponsor is None else sponsor.name
-        made.append(Sale(*names, currency, mode, *each))
-    return sorted(made, key=lambda sale: (-sale.paid_cents, sale.slot_id, sale.tenant_id, sale.currency, sale.mode))
+    for group, parts in sorted(sums.items()):
+        ranked = sorted(parts.items(), key=lambda part: (-part[1]["paid"], part[0]))
+        for key, part in ranked[:most]:
+            named: Sponsor | Slot | None = tables.sponsors.get(key) if group[2] else tables.slots[key]
+            made.append(Sale(*group, key, None if named is None else named.name, 1, *_cents(part)))
+        if others := [part for _, part in ranked[most:]]:
+            made.append(Sale(*group, None, None, len(others), *_cents(sum(others, Counter()))))
+    return made
+
+
+def _cents(part: Counter[str]) -> tuple[int, int, int]:
+    return part["number"], part["paid"], part["refunded"]
 
 
 def revenue(tables: Memory, from_ms: int, until_ms: int) -> list[MonthRevenue]:

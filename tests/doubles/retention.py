@@ -66,6 +66,11 @@ def _device_logins(tables: Memory, before_ms: int, limit: int) -> int:
     return _dropped(tables.devices, oldest(ends, before_ms, limit))
 
 
+def _authorizations(tables: Memory, before_ms: int, limit: int) -> int:
+    ends = ((row.expires_ms, row.id) for row in tables.authorizations.values())
+    return _dropped(tables.authorizations, oldest(ends, before_ms, limit))
+
+
 def _unclaimed_keys(tables: Memory, before_ms: int, limit: int) -> int:
     expired = (
         (key.expires_ms, key.id)
@@ -219,6 +224,7 @@ PRUNING: dict[Rows, Callable[[Memory, int, int], int]] = {
     Rows.CHALLENGES: _challenges,
     Rows.ENDED_SESSIONS: _ended_sessions,
     Rows.DEVICE_LOGINS: _device_logins,
+    Rows.AUTHORIZATIONS: _authorizations,
     Rows.UNCLAIMED_KEYS: _unclaimed_keys,
     Rows.ENDED_KEYS: _ended_keys,
     Rows.MERGED_TENANTS: _merged_tenants,

@@ -29,6 +29,9 @@ class MemorySubmissions(MemoryStore):
         own = (row for row in self._memory.submissions.values() if row.tenant_id == tenant_id)
         return [row for row in sorted(own, key=_place, reverse=True) if before is None or _place(row) < before][:limit]
 
+    async def count_submissions(self, tenant_id: str, most: int) -> int:
+        return len(await self.submissions(tenant_id, None, most))
+
     async def submission(self, tenant_id: str, submission_id: str) -> Submission | None:
         await self._memory.before()
         row = self._memory.submissions.get(submission_id)

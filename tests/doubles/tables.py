@@ -28,6 +28,7 @@ from actors.catalog.submissions import Submission
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.events.sightings import Sighting
+from actors.keys.authorizations import Authorization
 from actors.keys.messages import Claim, Key
 from actors.mail.messages import QueuedMessage
 from actors.nodes.messages import NodeInfo
@@ -114,6 +115,7 @@ class Memory:
     passkey_challenges: dict[str, Challenge] = field(default_factory=dict)
     pending_sign_ins: dict[str, PendingSignIn] = field(default_factory=dict)
     devices: dict[str, Device] = field(default_factory=dict)
+    authorizations: dict[str, Authorization] = field(default_factory=dict)
     # By session.
     device_guesses: dict[str, Guesses] = field(default_factory=dict)
     # When a key was last used, by its id.
@@ -158,6 +160,7 @@ class Memory:
     submissions: dict[str, Submission] = field(default_factory=dict)
     catalog: CatalogTables = field(default_factory=CatalogTables)
     digest_mailed_ms: int = 0
+    clock_ahead_ms: int = 0
     submissions_mailed_ms: int = 0
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)

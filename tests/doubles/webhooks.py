@@ -63,6 +63,9 @@ class MemoryWebhooks(MemoryStore):
         rows = [row for row in self._rows() if row.webhook_id == webhook_id]
         return [row for row in reversed(rows) if before_seq is None or row.seq < before_seq][:limit]
 
+    async def count_deliveries(self, webhook_id: str, most: int) -> int:
+        return len(await self.deliveries(webhook_id, None, most))
+
     async def feed(self, tenant_id: str, after_seq: int, since_ms: int, limit: int) -> Feed:
         await self._memory.before()
         own = [row for row in self._memory.webhook_events.values() if row.tenant_id == tenant_id]

@@ -18,7 +18,7 @@ from storage.connection.target import Target
 from storage.embedded.server import running_postgres
 from storage.schema import migrate
 from tests.api.asgi import Response
-from tests.growth.bounds import excess
+from tests.growth.bounds import LONGER_MS, excess
 from tests.growth.changes import CHANGES, People
 from tests.growth.filling import ADMIN, FILL_SECONDS, MOST, SMALL, Size, fill, key_of
 from tests.growth.node import BASE_URL, Node, Statistics, open_node
@@ -62,7 +62,8 @@ class Cost:
     @property
     def is_over(self) -> bool:
         longer = max(1.0, self.large_bytes / max(1, self.small_bytes))
-        return bool(self.much) or min(self.large_ms) > MOST_TIMES * longer * min(self.small_ms) + SLACK_MS
+        slack_ms = SLACK_MS + next((ms for start, ms in LONGER_MS.items() if self.name.startswith(start)), 0.0)
+        return bool(self.much) or min(self.large_ms) > MOST_TIMES * longer * min(self.small_ms) + slack_ms
 
     def __str__(self) -> str:
         bytes_ = f"{self.small_bytes:>9,} {self.large_bytes:>11,}"

@@ -163,3 +163,33 @@ async def test_closing_waits_for_the_round_that_is_under_way() -> None:
     async with running([task]):
         await trio.sleep(1)
     assert (task.begun, task.finished) == ([0], [3])
+
+
+@pytest.mark.parametrize(
+    ("script", "asked_at", "done_at", "begun"),
+    [
+        ((), 5, 5, [0, 5]),
+        ((3.0, 1.0), 2, 4, [0, 3]),
+        ((0.0, 2.0), 1, 3, [0, 1]),
+        ((0.0, AWAY), 1, 1, [0, 1]),
+    ],
+    ids=["in a pause", "in a round, which does not count", "a long round", "a round that fails"],
+)
+async def test_catching_up_waits_for_a_round_that_began_after_it(
+    script: Sequence[Step], asked_at: float, done_at: float, begun: Sequence[float]
+) -> None:
+    task = Rounds(script)
+    async with running([task]):
+        await trio.sleep(asked_at)
+        await task.catch_up()
+        assert (trio.current_time(), task.begun) == (done_at, begun)
+
+
+async def test_catching_up_ends_with_the_task() -> None:
+    task = Rounds([5.0])
+    async with running([task]):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(task.catch_up)
+            await wait_all_tasks_blocked()
+            task.close()
+        assert trio.current_time() == 0

@@ -76,6 +76,7 @@ FACTS: Mapping[str, dict[str, str]] = {
     },
     "refund_requested": BOOKED | {"reason": REASON},
     "refund_to_decide": BOOKED | {"sponsor": "Example Tools", "reason": REASON},
+    "video_material": BOOKED | {"sponsor": "Example Tools"},
     "refund_made": BOOKED | {"refund_cents": "9900"},
     "refund_declined": BOOKED | {"note": NOTE},
     "refund_failed": BOOKED | {"why": "The card issuer declined the refund (expired_or_canceled_card)."},

@@ -334,3 +334,17 @@ async def test_a_renderer_with_a_bug_fails_its_mail_only() -> None:
         await trio.sleep(1)
         assert sender.state is State.RUNNING
     assert (await outgoing.message()).last_error == "KeyError"
+
+
+async def test_catching_up_sends_and_records_all_that_is_due_and_waits_for_no_retry() -> None:
+    outgoing = Outgoing(*[1.0] * 8, MailFailed("451 try later"))
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
+        await trio.sleep(1)
+        for number in range(10):
+            outgoing.post(f"let_{number}")
+        await sender.catch_up()
+        assert trio.current_time() == 3
+        states = [await outgoing.message(f"let_{number}") for number in range(10)]
+        assert sum(each.sent_ms is not None for each in states) == 9
+        assert [each.due_ms > each.created_ms for each in states if each.sent_ms is None] == [True]

@@ -3,6 +3,7 @@
 Each day has the traffic of a small service. It repeats every 35 days, so that tables that are pruned repeat their sizes.
 """
 
+import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -26,7 +27,9 @@ from actors.events.messages import OTHER, Event, Kind
 from actors.events.state import EventRules
 from actors.kernel.pruner import Pruner, PrunerLimits, Pruning
 from actors.kernel.supervision import running
-from actors.keys.messages import Claimed
+from actors.keys.authorizations import Client
+from actors.keys.authorizer import Tokens
+from actors.keys.messages import ByAccount, Claimed
 from actors.mail.messages import Sent
 from actors.retention.state import RetentionRules
 from actors.sessions.actor import AwaitedSession, StartedSession, StartedSignIn
@@ -36,7 +39,7 @@ from actors.shared.announcements import Topic
 from actors.shared.code_mails import Origin
 from actors.stores import Stores
 from actors.times import WEEK_MS, week_of
-from actors.values import Agent, Refused
+from actors.values import Agent, Refused, Scope
 from actors.webhooks.messages import Attempt, EventType, Queued, Room, WebhookSaved
 from actors.webhooks.sending import Retries, judge_with
 from service.config.loading import load
@@ -44,6 +47,7 @@ from service.running.assembly import Assembly, Classes, Ports, assemble, pruning
 from service.running.limits import Limits
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
+from storage.postgres.clock import PostgresClock
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.nodes import PostgresNodes
 from storage.postgres.sites import PostgresSites
@@ -53,6 +57,7 @@ from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
 from tests.api.world import NODE, SECRETS, Postbox
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
+from tests.doubles.clock import MemoryClock
 from tests.doubles.mail import MemoryOutbox
 from tests.doubles.nodes import MemoryNodes
 from tests.doubles.sites import MemorySites
@@ -116,12 +121,12 @@ def stores_in(below: Memory | Database) -> Stores:
     shared = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "below"}
     if isinstance(below, Memory):
         shared |= {"outbox": MemoryOutbox(below), "catalog": MemoryCatalog(below)}
-        shared |= {"submissions": MemorySubmissions(below)}
+        shared |= {"submissions": MemorySubmissions(below), "clock": MemoryClock(below)}
         shared |= {"sites": MemorySites(below), "nodes": MemoryNodes(below)}
         shared |= {"visitor_secrets": MemoryVisitorSecrets(below)}
         return Stores(database=MemoryDatabase(trio.lowlevel.checkpoint), announcements=Unheard(), **shared)
     shared |= {"outbox": PostgresOutbox(below), "catalog": PostgresCatalog(below)}
-    shared |= {"submissions": PostgresSubmissions(below)}
+    shared |= {"submissions": PostgresSubmissions(below), "clock": PostgresClock(below)}
     shared |= {"sites": PostgresSites(below), "nodes": PostgresNodes(below)}
     shared |= {"visitor_secrets": PostgresVisitorSecrets(below)}
     return Stores(database=below, announcements=Unheard(), **shared)
@@ -287,12 +292,31 @@ class Year:
         assert isinstance(login, StartedLogin)
         agent = Agent("session", session_id, email)
         await services.devices.decide(login.device.user_code, agent, approve=self.day % 2 == 0)
+        await self._connect(agent, session_id)
         await services.accounts.choose_mails(email, {Topic.REPORTS: self.day % 2 == 0}, agent)
         await services.sessions.end_session(session_id, email, agent)
         await services.sessions.issue_link(email, OPERATOR)
         waiting = await self._enter_code(CAREFUL)
         assert isinstance(waiting, AwaitedSession), waiting
         await services.passkeys.start_sign_in(waiting.token)
+
+    async def _connect(self, agent: Agent, session_id: str) -> None:
+        """Allow two programs to read: one gets its key and goes on, the other never comes for it."""
+        keys, ends_ms = self.node.services.keys, self.clock.at_ms + 90 * DAY_MS
+        challenge = hashlib.sha256(b"verifier").digest()
+        for client_id in ("cli_a", "cli_b"):
+            client, by = Client(client_id, "A reader", "http://127.0.0.1/callback"), ByAccount(session_id)
+            asked: Any = {
+                "challenge": challenge,
+                "resource": "https://catalog.example.com",
+                "scopes": (Scope.LIBRARY_READ,),
+            }
+            code = await keys.authorize(client, agent, by, ends_ms=ends_ms, **asked)
+        assert isinstance(code, str), code
+        proof: Any = {"client_id": client.id, "redirect_uri": client.redirect_uri, "resource": None}
+        tokens = await keys.exchange_code(code, verifier="verifier", **proof)
+        assert isinstance(tokens, Tokens), tokens
+        assert isinstance(await keys.refresh(tokens.refresh_token, client_id=client.id, resource=None), Tokens)
 
     async def _bookings(self) -> None:
         """One hold is cancelled, one runs out, and once a week one is paid."""

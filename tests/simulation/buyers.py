@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import trio
 
-from actors.bookings.records import Booking, BookingView, CampaignView, Slot
+from actors.bookings.records import Booking, BookingView, CampaignView, Side, Slot
 from actors.bookings.transitions import CampaignMove
 from actors.clock import SECOND_MS
 from actors.keys.actor import Issued
@@ -392,7 +392,7 @@ async def decide_on_request(me: Client, text: str) -> None:
 async def _look_after_slots(me: Client, text: str) -> None:
     board, slot_id = me.world.board, me.random.choice(me.world.board.slots)
     now_ms = me.world.base_ms + int(trio.current_time() * SECOND_MS)
-    match me.random.randrange(6):
+    match me.random.randrange(7):
         case 0 | 1 if len(board.slots) < 8:
             new, weeks = f"slot-{len(board.slots)}", me.random.choice((1, 1, 2))
             slot = await me.ask("create slot", lambda node: node.sponsorship.create_slot(text, new, 7_000, weeks))
@@ -407,6 +407,9 @@ async def _look_after_slots(me: Client, text: str) -> None:
             await me.ask("edit slot", lambda node: node.sponsorship.edit_slot(text, slot_id, offer_ends_ms=ends_ms))
             await me.think(1.0)
             await me.ask("edit slot", lambda node: node.sponsorship.edit_slot(text, slot_id, clear=("offer_ends_ms",)))
+        case 4:
+            side = me.random.choice(tuple(Side))
+            await me.ask("edit slot", lambda node: node.sponsorship.edit_slot(text, slot_id, side=side))
         case _:
             cents, weeks = me.random.choice((5_000, 9_000)), me.random.choice((1, 1, 2))
             await me.ask(

@@ -54,6 +54,7 @@ class Board:
     requested: list[str] = field(default_factory=list)
     wishes: list[tuple[Holding, Any]] = field(default_factory=list)
     scoped: list[Holding] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)
     named: int = 0
     # For websites: placements seen, visitors, and campaigns with their accounts.
     seen: list[str] = field(default_factory=list)

@@ -265,7 +265,9 @@ class Look:
     good: bool = False
 
 
-@plain_reads("booking", "bookings", "due_holds", "due_refunds", "due_steps", "digest_is_due", "waiting_refunds")
+@plain_reads(
+    "booking", "bookings", "due_holds", "due_refunds", "due_steps", "digest_is_due", "shared_report", "waiting_refunds"
+)
 class LinkedSponsorship(MemorySponsorship):
     """The reads of the sweeper, placements and views, which may fail. Records the reads that placements depend on."""
 

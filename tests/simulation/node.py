@@ -45,6 +45,7 @@ from service.api.deadlines import best_effort
 from service.payments.factory import PaymentGateway
 from service.running.assembly import Classes, Ports, assemble
 from tests.doubles.accounts import MemoryAccounts
+from tests.doubles.clock import MemoryClock
 from tests.doubles.ledger import MemoryLedger
 from tests.doubles.nodes import MemoryNodes
 from tests.doubles.quota import MemoryQuota
@@ -167,6 +168,7 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         accounts=MemoryAccounts(Memory()),
         retention=MemoryRetention(Memory()),
         webhooks=MemoryWebhooks(Memory()),
+        clock=MemoryClock(Memory()),
     )
 
 

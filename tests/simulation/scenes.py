@@ -28,6 +28,8 @@ from tests.simulation import (
     people_bugs,
     renewal_bugs,
     rotators,
+    share_bugs,
+    sharers,
     stage,
     submission_bugs,
     submissions,
@@ -111,7 +113,7 @@ SPONSORSHIP = Area(
     oracle.judge_sponsorship,
     sights.of_sponsorship,
     sometimes.SPONSORSHIP,
-    {**booking_bugs.BUGS, **journey_bugs.BUGS},
+    {**booking_bugs.BUGS, **journey_bugs.BUGS, **share_bugs.BUGS},
     opens=stage.open_sponsorship,
     side=attrgetter("sponsorship"),
     rests=_settled,
@@ -161,7 +163,7 @@ CATALOG = Area(
 """Entries that administrators edit, their readers, and mirrors."""
 
 SCENES: Mapping[Scene, Cast] = {
-    Scene.SPONSORS: Cast((KEYS, MAIL, SPONSORSHIP), buyers.CROWD),
+    Scene.SPONSORS: Cast((KEYS, MAIL, SPONSORSHIP), (*buyers.CROWD, (sharers.sharer, 2))),
     Scene.KEYS: Cast((KEYS, MAIL), (*clients.CROWD, (rotators.rotator, 2), (rotators.mover, 1))),
     Scene.WEBSITES: Cast((KEYS, MAIL, SPONSORSHIP, SITE), websites.CROWD),
     Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), gadgets.CROWD),

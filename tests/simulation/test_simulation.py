@@ -54,6 +54,7 @@ FOUND_BY = {
     "known-network-without-end": 13,
     "lane-answers-of-another": 2,
     "limit-counts-decided": 7,
+    "links-of-the-batch-not-counted": 6,
     "lock-never-forgiven": 8,
     "loss-refunded-too": 9,
     "newer-edit-approved": 17,

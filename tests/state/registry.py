@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from actors.clock import day_of, month_of
+from actors.keys.authorizations import Authorization
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
@@ -51,6 +52,7 @@ class Registry:
     tenants: dict[str, Tenant] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
     letters: dict[bytes, CodeMailCount] = field(default_factory=dict)
+    authorizations: dict[str, Authorization] = field(default_factory=dict)
     outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     last: Decision = field(default_factory=Decision)
@@ -61,6 +63,7 @@ class Registry:
         self.keys |= decision.changed.keys
         self.claims |= decision.changed.claims
         self.letters |= decision.changed.letters
+        self.authorizations |= decision.changed.authorizations
         self.accounts |= decision.changed.accounts
         self.tenants |= decision.changed.tenants
         for email in decision.dismissed:
@@ -79,6 +82,13 @@ class Registry:
     def snapshot(self, messages: Sequence[Message]) -> Snapshot:
         """The rows of the store's contract: claims lead to keys, keys and accounts to tenants."""
         rows = rows_to_lock(messages)
+        authorized = {
+            each.id: each
+            for each in self.authorizations.values()
+            if {each.code_hash, each.refresh_hash, each.key_id}
+            & {*rows.code_hashes, *rows.refresh_hashes, *rows.authorized_keys}
+        }
+        rows = rows.following(authorized.values())
         claims = {each: self.claims[each] for each in rows.token_hashes if each in self.claims}
         accounts = {each: self.accounts[each] for each in rows.emails if each in self.accounts}
         hashes = {key.hash: key.id for key in self.keys.values() if key.hash in rows.hashes}
@@ -99,6 +109,8 @@ class Registry:
         count = len(members) if rows.membership else 0
         letters = {each: self.letters[each] for each in rows.code_mail_ids if each in self.letters}
         sessions = frozenset(rows.session_ids) & {SESSION}
+        waiting = (row for row in self.authorizations.values() if row.key_id is None and row.expires_ms > self.now_ms)
+        opened = Counter(row.email for row in waiting if row.email in rows.code_emails)
         made = Counter(key.tenant_id for key in own if day_of(key.created_ms) >= day_of(self.now_ms))
         return Snapshot(
             keys,
@@ -114,6 +126,8 @@ class Registry:
             made_today=made,
             hashes=hashes,
             owners={account.tenant_id: account.email for account in self.accounts.values()} if hashes else {},
+            authorizations=authorized,
+            open_codes=opened,
         )
 
     def pass_ms(self, span_ms: int) -> None:

@@ -648,6 +648,25 @@ def test_a_sponsor_sends_material_for_a_video_until_it_is_published_and_the_audi
     assert kept_nothing(filmed)
 
 
+@pytest.mark.parametrize("first", ["paid", "sent"])
+def test_administrators_get_one_mail_once_a_booking_is_paid_and_has_material_for_its_video(first: str) -> None:
+    ledger = furnished()
+    ledger.act(ledger.edit_slot(package_kind=PackageKind.BUNDLE), ledger.reserve("b1"), ledger.checkout("b1"))
+
+    def told() -> list[str]:
+        return [mail.id for mail in ledger.mails if mail.template == "video_material" and mail.tenant_id is None]
+
+    for step in ("paid", "sent") if first == "paid" else ("sent", "paid"):
+        assert told() == []
+        ledger.act(ledger.pay("b1") if step == "paid" else SendMaterial(ANN, "b1", "A logo", ledger.origin()))
+    assert len(told()) == 1
+    ledger.act(SendMaterial(ANN, "b1", "Another logo", ledger.origin()), SendMaterial(ANN, "b1", None, ledger.origin()))
+    assert len(told()) == 1
+    ledger.mails.clear()
+    ledger.act(SendMaterial(ANN, "b1", "A third logo", ledger.origin()))
+    assert told() == ["msg_b1_material_a"], "a mail with a known id is not stored again"
+
+
 def test_a_package_without_a_video_has_nothing_to_describe(ledger: Ledger) -> None:
     ledger.paid("b1")
     refused(ledger.one(ledger.video("b1", notes="x")), Code.INVALID_STATE)

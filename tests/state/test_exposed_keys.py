@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.keys.messages import EndExposed, ExposedEnded, FoundKey
+from actors.keys.exposures import EndExposed, ExposedEnded, FoundKey
 from actors.shared.notices import notice
 from actors.values import Scope
 from tests.state.registry import ANN, BOB, HOUR, NOON, Registry

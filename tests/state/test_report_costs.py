@@ -5,11 +5,13 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.bookings.reports import Cost, DayCounted, Days, Run, costs_of, counted_runs
+from actors.bookings.records import Mode
+from actors.bookings.reports import Cost, DayCounted, Days, MoneyOf, Run, costs_of, counted_runs, totals_of
 
 
-def run(booking_id: str, first: int, last: int, net_cents: int, currency: str = "usd") -> Run:
-    return Run(booking_id, "cmp_1", "Ad", "left-1", "Left", first, last, currency=currency, net_cents=net_cents)
+def run(booking_id: str, first: int, last: int, net_cents: int, currency: str = "usd", mode: Mode = Mode.LIVE) -> Run:
+    of = booking_id, "cmp_1", "Ad", "left-1", "Left", first, last
+    return Run(*of, currency=currency, net_cents=net_cents, mode=mode)
 
 
 @given(
@@ -33,3 +35,24 @@ def test_a_report_costs_the_days_up_to_today_and_each_currency_has_its_own() -> 
         within = [each for each in counted if each.day in days]
         found, _ = counted_runs(runs, within, days, today)
         assert costs_of(runs, found, days, today) == costs
+
+
+def test_payments_in_test_mode_count_only_where_there_are_no_live_ones() -> None:
+    tried = run("t", 10, 16, 700, mode=Mode.TEST)
+    live, within = run("l", 17, 23, 70, "eur"), Days(10, 23)
+    counted = [DayCounted("t", 11, 1_000, 4), DayCounted("l", 18, 5, 1)]
+    for runs, days, costs in (
+        ([tried, live], within, [Cost("eur", 70, 5, 1)]),
+        ([tried], within, [Cost("usd", 700, 1_000, 4)]),
+        ([tried, live], Days(10, 16), [Cost("usd", 700, 1_000, 4)]),
+    ):
+        found, _ = counted_runs(runs, [each for each in counted if each.day in days], days, 40)
+        assert costs_of(runs, found, days, 40) == costs
+    money = [
+        MoneyOf("usd", 9, 1, 5, Mode.TEST),
+        MoneyOf("eur", 7, 0, 6, Mode.LIVE),
+        MoneyOf("eur", 8, 0, None, Mode.LIVE),
+    ]
+    totals = totals_of(money, 1, 1)
+    assert (totals.bookings, totals.since_ms, list(totals.spent), totals.spent["eur"].paid_cents) == (3, 5, ["eur"], 7)
+    assert list(totals_of(money[::2], 1, 1).spent) == ["usd"]

@@ -8,8 +8,10 @@ import pytest
 from actors.bookings.messages import Answer
 from actors.bookings.records import PackageKind, Side, Slot
 from actors.bookings.slots import sells
-from actors.values import Code
-from tests.state.ledger import AGENT, ANN, NOON, PRICE, REST, SLOT, Ledger, furnished, refused
+from actors.bookings.state import BookingRules
+from actors.times import WEEK_MS
+from actors.values import Code, Refused
+from tests.state.ledger import AGENT, ANN, HOLD, NOON, PRICE, REST, SLOT, Ledger, furnished, refused
 
 
 def slotted(answer: Answer) -> Slot:
@@ -128,11 +130,52 @@ def test_a_slot_is_sold_while_it_is_offered(fields: dict[str, object], sold: boo
     assert sells(slot, NOON) is sold
 
 
-def test_bookings_keep_the_price_the_weeks_and_the_name_of_their_slot() -> None:
+BOOKED = "16 November to 6 December, 14 to 20 December"
+
+
+def test_a_slot_stays_on_its_side_while_weeks_are_booked_there() -> None:
     ledger = furnished()
-    ledger.act(ledger.reserve("b1"))
+    for number, week in enumerate((0, 1, 2, 4)):
+        [booked] = ledger.act(ledger.reserve(f"b{number}", week=week))
+        assert not isinstance(booked, Refused), booked
+        ledger.act(ledger.checkout(f"b{number}"), ledger.pay(f"b{number}"))
+    before = ledger.slots[SLOT]
+    why = refused(ledger.one(ledger.edit_slot(side=Side.RIGHT, name="Moved")), Code.INVALID_STATE)
+    assert f"the left side is booked for {BOOKED}. Create another slot" in why.message
+    assert ledger.slots[SLOT] == before
+    assert slotted(ledger.one(ledger.edit_slot(side=Side.LEFT, name="Renamed"))).name == "Renamed"
+    ledger.pass_ms(5 * WEEK_MS)
+    assert slotted(ledger.one(ledger.edit_slot(side=Side.RIGHT))).side is Side.RIGHT, "the weeks are over"
+
+
+def test_a_hold_keeps_the_side_until_it_ends() -> None:
+    ledger = furnished()
+    _, why = ledger.act(ledger.reserve("b1"), ledger.edit_slot(side=Side.RIGHT))
+    assert "16 to 22 November" in refused(why, Code.INVALID_STATE).message, "also in one batch"
+    ledger.pass_ms(HOLD)
+    assert slotted(ledger.one(ledger.edit_slot(side=Side.RIGHT))).side is Side.RIGHT, "a hold that has expired"
+
+
+def test_a_refusal_to_move_a_slot_names_a_few_periods() -> None:
+    ledger = furnished(BookingRules(open_holds=9))
+    for number in range(7):
+        ledger.act(ledger.reserve(f"b{number}", week=2 * number))
+    why = refused(ledger.one(ledger.edit_slot(side=Side.RIGHT)), Code.INVALID_STATE)
+    assert "11 to 17 January 2027, 2 later periods. Create" in why.message
+
+
+def test_bookings_keep_what_their_slot_was() -> None:
+    ledger = furnished()
+    ledger.act(ledger.edit_slot(package_kind=PackageKind.BUNDLE, description="An ad and a video"), ledger.reserve("b1"))
     before = ledger.bookings["b1"]
-    ledger.act(ledger.edit_slot(name="Dearer", week_price_cents=PRICE * 9, weeks=5), ledger.retire())
+    assert (before.slot_name, before.package_kind, before.package_description) == (
+        "A slot",
+        "bundle",
+        "An ad and a video",
+    )
+    changes: dict[str, Any] = {"name": "Dearer", "week_price_cents": PRICE * 9, "weeks": 5, "coming_soon": True}
+    changes |= {"package_kind": PackageKind.WEBSITE, "description": "An ad", "offer_ends_ms": NOON + 1}
+    ledger.act(ledger.edit_slot(**changes), ledger.retire())
     assert ledger.bookings["b1"] == before
     assert ledger.held("b1") == [0]
     ledger.act(ledger.checkout("b1"), ledger.pay("b1"))

@@ -20,6 +20,7 @@ from actors.catalog.submissions import Submission, SubmissionStatus
 from actors.devices.messages import Device
 from actors.devices.state import Decision as DeviceDecision
 from actors.devices.state import LockSet as DeviceLocks
+from actors.keys.authorizations import Authorization
 from actors.keys.messages import Claim, Key
 from actors.keys.state import Decision as KeyDecision
 from actors.keys.state import LockSet as KeyLocks
@@ -111,12 +112,18 @@ async def test_the_stores_of_keys_and_accounts_lose_no_field(stores: Stores) -> 
     account = filled(Account, tenant_id=tenant.id)
     key = filled(Key, tenant_id=tenant.id, revoked_ms=None)
     claim, letter = filled(Claim, key_id=key.id), filled(CodeMailCount)
+    allowed = filled(Authorization, email=account.email, key_id=key.id)
     locks = KeyLocks(
-        token_hashes=(claim.token_hash,), emails=(account.email,), key_ids=(key.id,), code_mail_ids=(letter.id,)
+        token_hashes=(claim.token_hash,),
+        emails=(account.email,),
+        key_ids=(key.id,),
+        code_mail_ids=(letter.id,),
+        code_hashes=(allowed.code_hash,),
     )
     for again in (False, True):
         if again:
             key = changed(tables.KEYS, key, tenant_id=tenant.id, revoked_ms=None)
+            allowed = changed(tables.AUTHORIZATIONS, allowed, key_id=key.id)
             claim, letter = changed(tables.CLAIMS, claim), changed(tables.CODE_MAIL_COUNTS, letter)
             tenant, account = changed(tables.TENANTS, tenant, merged_into=None), changed(tables.ACCOUNTS, account)
         accounts = {account.email: account}
@@ -126,18 +133,19 @@ async def test_the_stores_of_keys_and_accounts_lose_no_field(stores: Stores) -> 
             accounts={} if again else accounts,
             tenants={tenant.id: tenant},
             letters={letter.id: letter},
+            authorizations={allowed.id: allowed},
         )
         decision = KeyDecision(changed=rows, suspensions=accounts if again else {})
         await batches.decide(stores.keys, locks, decision, NOW_MS)
         found = await batches.decide(stores.keys, locks, KeyDecision(), NOW_MS)
         assert (found.keys, found.claims, found.letters) == (rows.keys, rows.claims, rows.letters)
+        assert found.authorizations == rows.authorizations
         assert (found.accounts, found.tenants) == (accounts, rows.tenants)
     await _accounts(stores, batches, account)
     await _people(stores, batches, account)
     await _webhooks(stores, batches, account)
-    await _exported(
-        stores, account, {tables.ACCOUNTS: account, tables.TENANTS: tenant, tables.KEYS: key, tables.CLAIMS: claim}
-    )
+    rows_of_account = {tables.ACCOUNTS: account, tables.TENANTS: tenant, tables.KEYS: key, tables.CLAIMS: claim}
+    await _exported(stores, account, {**rows_of_account, tables.AUTHORIZATIONS: allowed})
 
 
 async def _exported(stores: Stores, account: Account, rows: Mapping[Table, Any]) -> None:

@@ -5,7 +5,8 @@ from functools import partial
 
 import pytest
 
-from actors.keys.messages import Claimed, EndExposed, ExposedEnded, FoundKey, Issue
+from actors.keys.exposures import EndExposed, ExposedEnded, FoundKey
+from actors.keys.messages import Claimed, Issue
 from actors.keys.state import Decision, decide, rows_to_lock
 from actors.shared.credentials import Kind
 from actors.shared.notices import notice

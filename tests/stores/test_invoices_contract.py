@@ -145,6 +145,7 @@ async def test_pages_are_newest_first_and_an_accounts_own(books: Books) -> None:
     assert [invoice.number for invoice in rest] == ["TEST-EM-INV-000001"]
     assert [invoice.booking_id for invoice in await reads.invoices("ten_2", None, MOST)] == ["bok_4"]
     assert await reads.invoices("ten_3", None, MOST) == []
+    assert [await reads.count_invoices("ten_1", most) for most in (MOST, 2)] == [len([*first, *rest]), 2]
 
 
 async def test_the_documents_of_a_booking_are_for_its_owner_alone(books: Books) -> None:

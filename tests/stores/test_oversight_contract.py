@@ -1,16 +1,14 @@
 """The contract of the administrators' reads and of suspensions, over Postgres and in memory."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import pytest
 
 from actors.accounts.store import AccountFilter, AccountLine
 from actors.bookings.records import Booking, BookingStatus, BookingView, CampaignStatus, Content, Mode
-from actors.bookings.reports import Sale
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import TOPIC, Before, BookingFilter, MonthRevenue
 from actors.events.messages import NEVER, Window
@@ -494,11 +492,58 @@ async def test_revenue_is_summed_by_month_currency_and_mode_without_samples(desk
         MonthRevenue("2026-01", "usd", Mode.TEST, 1, 9_900, 0),
     ]
     assert list(await revenue(_at(2030, 1), _at(2031, 1))) == []
-    about = ("left-1", "Slot left-1", "ten_1", "Brand 1")
-    in_february = partial(desk.stores.sponsorship.sales, _at(2026, 2), _at(2026, 3))
-    assert list(await in_february(10_000)) == [
-        Sale(*about, "usd", "test", 3, 1_786 + 10_001 + 333, 10_001),
-        Sale(*about, "usd", "live", 1, 2_000, 500),
-        Sale(*about, "eur", "test", 2, 1_000, 300),
+
+
+async def test_payments_are_summed_by_slot_and_by_account_in_each_currency_and_mode(desk: Desk) -> None:
+    await desk.accounts(*(account(n) for n in range(1, 5)))
+    sold: list[tuple[int, str, int, dict[str, Any]]] = [
+        (1, "left-1", 500, {}),
+        (1, "left-2", 300, {"refunded_cents": 300}),
+        (2, "left-2", 900, {}),
+        (3, "left-3", 100, {"refunded_cents": 40}),
+        (4, "left-1", 100, {"paid_cents": None, "amount_cents": 100}),
+        (1, "left-1", 700, {"mode": Mode.LIVE}),
+        (2, "left-1", 50, {"paid_currency": "eur"}),
+        (2, "left-1", 9_000, {"demo": True}),
+        (2, "left-1", 9_000, {"paid_ms": _at(2026, 3)}),
+        (2, "left-1", 9_000, {"paid_ms": _at(2026, 2) - 1}),
+        (2, "left-1", 9_000, {"paid_ms": None, "status": BookingStatus.RESERVED}),
     ]
-    assert sum(each.payments for each in await in_february(3)) == 3
+    usual = {"status": BookingStatus.PAID, "paid_ms": _at(2026, 2, 14)}
+    rows = [
+        booking(
+            n,
+            owner,
+            slot_id=of,
+            **{**usual, "paid_cents": cents, "campaign_id": f"cmp_{owner}", "week_start_ms": week(n), **each},
+        )
+        for n, (owner, of, cents, each) in enumerate(sold)
+    ]
+    slots, campaigns = [slot(f"left-{n}") for n in (1, 2, 3)], [campaign(n, n) for n in range(1, 5)]
+    await desk.books.lay_out(*slots, *(sponsor(n) for n in (1, 2, 3)), *campaigns, *rows, weeks=False)
+
+    async def february(most: int) -> list[tuple[Any, ...]]:
+        listed = await desk.stores.sponsorship.sales(_at(2026, 2), _at(2026, 3), most)
+        return [(each.currency, each.mode, *astuple(each)[3:]) for each in listed]
+
+    euros = [("eur", "test", "left-1", "Slot left-1", 1, 1, 50, 0), ("eur", "test", "ten_2", "Brand 2", 1, 1, 50, 0)]
+    live = [("usd", "live", "left-1", "Slot left-1", 1, 1, 700, 0), ("usd", "live", "ten_1", "Brand 1", 1, 1, 700, 0)]
+    assert await february(1) == [
+        *euros,
+        *live,
+        ("usd", "test", "left-2", "Slot left-2", 1, 2, 1_200, 300),
+        ("usd", "test", None, None, 2, 3, 700, 40),
+        ("usd", "test", "ten_2", "Brand 2", 1, 1, 900, 0),
+        ("usd", "test", None, None, 3, 4, 1_000, 340),
+    ]
+    assert await february(10) == [
+        *euros,
+        *live,
+        ("usd", "test", "left-2", "Slot left-2", 1, 2, 1_200, 300),
+        ("usd", "test", "left-1", "Slot left-1", 1, 2, 600, 0),
+        ("usd", "test", "left-3", "Slot left-3", 1, 1, 100, 40),
+        ("usd", "test", "ten_2", "Brand 2", 1, 1, 900, 0),
+        ("usd", "test", "ten_1", "Brand 1", 1, 2, 800, 300),
+        ("usd", "test", "ten_3", "Brand 3", 1, 1, 100, 40),
+        ("usd", "test", "ten_4", None, 1, 1, 100, 0),
+    ]

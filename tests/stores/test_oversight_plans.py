@@ -85,6 +85,7 @@ READS: dict[str, Read] = {
     "counts": lambda _, reads: reads.list_counts(NOW),
     "the queue": lambda _, reads: reads.review_queue(NOW, None, ROWS),
     "revenue": lambda _, reads: reads.revenue(NOW - 30 * 24 * 3_600_000, NOW),
+    "sales": lambda _, reads: reads.sales(NOW - 30 * 24 * 3_600_000, NOW, 10),
     "what can be refunded": lambda _, reads: reads.refundable("ten_77", NOW, ROWS),
     **{
         f"bookings by {name}": lambda _, reads, wanted=wanted: reads.filtered_bookings(wanted, NOW, None, ROWS)  # type: ignore[misc]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.bookings.records import Booking, BookingStatus, BookingView
+from actors.bookings.records import Booking, BookingStatus, BookingView, Mode
 from actors.bookings.reports import BookingTotals, CurrencySpent, Days, counted_runs, days_of
 from actors.bookings.store import BookingFilter, MonthRevenue, SponsorshipStore
 from actors.times import DAY_MS, WEEK_MS
@@ -78,13 +78,16 @@ async def test_totals_are_over_the_newest_bookings(books: Books, reads: Sponsors
     assert await reads.totals("ten_1", 1) == BookingTotals(1, None, 100, 3, {})
     assert await reads.totals("ten_3", 10) == BookingTotals(0, None, 0, 0, {})
     assert [await reads.count_bookings("ten_1", most) for most in (10, 4, 2)] == [4, 4, 2]
+    live = booking(6, **PAID, created_ms=NOW + 1, mode=Mode.LIVE)
+    await books.lay_out(live, weeks=False)
+    assert (await reads.totals("ten_1", 10)).spent == {"usd": CurrencySpent(5_000, 0, 0)}, "test payments do not count"
 
 
 async def test_the_figures_of_a_report_are_the_sums_of_its_rows(books: Books, reads: SponsorshipStore) -> None:
     # As bought on a Monday, or in the middle of the first week.
     rows = [replace(row, created_ms=row.week_start_ms - index % 2 * WEEK_MS) for index, (row, _) in enumerate(LIVES)]
     rows += [booking(11, week_start_ms=week(0), **PAID, created_ms=week(0) + 3 * DAY_MS + 1)]
-    rows[-1] = replace(rows[-1], paid_cents=700, refunded_cents=200, paid_currency="eur")
+    rows[-1] = replace(rows[-1], paid_cents=700, refunded_cents=200, paid_currency="eur", mode=Mode.LIVE)
     await books.lay_out(*rows, weeks=False)
     first = week(0) // DAY_MS
     for number, row in enumerate(rows):
@@ -96,8 +99,8 @@ async def test_the_figures_of_a_report_are_the_sums_of_its_rows(books: Books, re
         by_booking = {each.booking.id: list(days_of(each, today * DAY_MS, days)) for each in found}
         runs = await reads.runs("ten_1", days, 100)
         assert [run.booking_id for run in runs] == list(by_booking)
-        money = [(each.booking.money_currency, each.booking.left_cents) for each in found]
-        assert [(run.currency, run.net_cents) for run in runs] == money
+        money = [(each.booking.money_currency, each.booking.left_cents, each.booking.mode) for each in found]
+        assert [(run.currency, run.net_cents, run.mode) for run in runs] == money
         sums, by_day = counted_runs(runs, await reads.counted(list(by_booking), days), days, today)
         assert {run.booking_id: run[5:9] for run in sums} == {
             name: (

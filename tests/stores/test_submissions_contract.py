@@ -107,6 +107,7 @@ async def test_submissions_are_listed_by_account_and_status_with_what_the_catalo
     assert await desk.store.submissions("ten_1", None, 10) == [edit, first]
     assert await desk.store.submissions("ten_1", (edit.created_ms, edit.id), 10) == [first]
     assert await desk.store.submissions("ten_1", None, 1) == [edit]
+    assert [await desk.store.count_submissions("ten_1", most) for most in (10, 1)] == [2, 1]
     assert await desk.store.submission("ten_1", first.id) == first
     assert await desk.store.submission("ten_3", first.id) is None
     views = [

@@ -110,6 +110,7 @@ async def test_an_event_that_is_told_again_adds_nothing(post: Post) -> None:
     await post.publish(told(1))
     await post.publish(told(1), told(2))
     assert events(await post.log()) == ["evt_1", "evt_2"]
+    assert [await post.store.count_deliveries("whk_1", most) for most in (10, 1)] == [2, 1]
     await post.publish()
 
 

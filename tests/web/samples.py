@@ -8,6 +8,7 @@ from actors.shared.announcements import Topic
 from actors.values import Agent, Refused
 from service.web.pages.parts.page import Audience, Page
 from tests.api.callers import OUR_PAGE
+from tests.api.oauth import agent
 from tests.api.sponsors import NEXT_WEEK, add_slot, sponsor
 from tests.api.test_submissions import SUBMISSIONS, bot, edit
 from tests.api.world import World
@@ -140,6 +141,10 @@ async def _webhook(world: World) -> str:
     return f"/sponsor/webhooks/{webhook_id}"
 
 
+async def _authorize(world: World) -> str:
+    return (await agent(world)).request()
+
+
 ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/usecases/{slug}": at("/usecases/case-04"),
     "/bots/{slug}": at("/bots/bot-00"),
@@ -151,6 +156,7 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/unsubscribe/{token}": _stopping,
     "/shared/{token}": _shared,
     "/dev/outbox/{id}": _mail,
+    "/oauth/authorize": _authorize,
     "/sponsor/campaigns/{id}": _campaign,
     "/sponsor/bookings/{id}": _booking,
     "/sponsor/bookings/{id}/report": _report,

@@ -232,6 +232,18 @@ async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
     assert len(world.memory.slots) == 1
 
 
+async def test_a_slot_that_is_booked_says_at_its_side_why_it_cannot_move(world: World) -> None:
+    await sponsor(world).buys()
+    visitor, path = boss(world), "/admin/slots/left-top"
+    was, shown = _forms_of(await visitor.look(path))
+    refused = await visitor.send(path, do="save", **was, **(shown | {"side": "right", "name": "Typed"}))
+    page = Seen.of(refused)
+    assert (refused.status, page.values("name")) == (409, ["Typed"])
+    [words] = [each.text for each in page.elements if each.get("id") == "side-error"]
+    assert "the left side is booked for 23 to 29 November" in words
+    assert world.memory.slots["left-top"].side == "left"
+
+
 async def test_an_edit_changes_what_was_changed_and_leaves_alone_what_somebody_else_has(world: World) -> None:
     add_slot(world, offer_ends_ms=NOON_MS - 1)
     visitor = boss(world)

@@ -182,3 +182,11 @@ async def test_a_list_is_searched_and_paged(world: World) -> None:
 @pytest.mark.parametrize("path", ["/admin/usecases/unknown", "/admin/bots/case-04", "/admin/bots/No_Slug"])
 async def test_an_entry_that_never_was_has_no_form(world: World, path: str) -> None:
     assert (await boss(world).get(path)).status == 404
+
+
+@pytest.mark.parametrize("typed", [{}, {"guide_title": "A guide"}, {"value_label": "A month"}])
+async def test_the_guide_of_a_form_is_folded_until_something_of_it_is_typed(
+    world: World, typed: dict[str, str]
+) -> None:
+    answer = await boss(world).send("/submissions/new", do="send-usecases", title="", **typed)
+    assert ('<details class="fold" open>\n  <summary>Guide' in answer.body.decode()) == bool(typed)

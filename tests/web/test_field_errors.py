@@ -65,6 +65,8 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/device", "look"): "getDeviceApproval",
     ("/device", "approve"): "decideDevice",
     ("/device", "deny"): "decideDevice",
+    ("/oauth/authorize", "approve"): "decideAuthorization",
+    ("/oauth/authorize", "deny"): "decideAuthorization",
     ("/admin/accounts/{id}", "set_tier"): "setAccountTier",
     ("/admin/accounts/{id}", "suspend"): "suspendAccount",
     ("/admin/accounts/{id}", "refund"): "refundAccount",
@@ -91,6 +93,7 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/admin/bots/{slug}", "preview"): "previewBot",
     ("/admin/slots/new", "create"): "createSlot",
     ("/admin/slots/{id}", "save"): "editSlot",
+    ("/dev/clock", "time"): "moveClock",
 }
 """The operation behind each form that declares its fields."""
 
@@ -109,11 +112,14 @@ UNTYPED = {
         "admin",
         "credential",
         "userCode",
+        "request",
+        "ticket",
+        "scopes",
         "claimToken",
         "email",
         "token",
     ),
-    *("slug", "addedAt", "updatedAt", "guide"),
+    *("slug", "addedAt", "updatedAt", "guide", "advanceSeconds"),
 }
 """Properties that a form sends without a field of its own, or that its first step has asked for."""
 

@@ -16,7 +16,7 @@ from tests.api.sponsors import NEXT_WEEK
 from tests.api.world import World
 from tests.web.markup import Element, Markup, parsed
 from tests.web.samples import ADDRESSES, ADMIN, ANN, address_of
-from tests.web.visitors import Visitor
+from tests.web.visitors import Seen, Visitor
 
 TAKES_PASSKEY = {("/dashboard/security", "add-passkey"), ("/dashboard/security", "rename-passkey")}
 """Forms that `test_passkeys.py` sends, because they need an authenticator."""
@@ -54,10 +54,10 @@ NO_CASE = {
 }
 CASE_ERRORS = {
     "title": "Write a title.",
-    "slug": "Write an address, such as sorts-receipts.",
     "roi": "This has 1,001 characters. Shorten it by 1.",
     "sourceUrl": f"An address has no spaces. {ADDRESS}",
     "who": "This has characters that cannot be seen. Write it again instead of pasting it.",
+    "slug": "Write an address, such as sorts-receipts.",
     "guide_category": "Write a category, such as Finance.",
     "guide_opportunity": "Write what can be gained.",
     "guide_audience": "Write for whom it is.",
@@ -74,10 +74,10 @@ NO_PROPOSED_BOT = {
     "templateUrl": "javascript:x",
 }
 PROPOSED_BOT_ERRORS = {
-    "slug": "Write small letters, digits and single hyphens, such as sorts-receipts.",
     "job": "This has 2,001 characters. Shorten it by 1.",
     "templateUrl": ADDRESS,
     "who": "Write who runs it, such as A dentist in Lyon.",
+    "slug": "Write small letters, digits and single hyphens, such as sorts-receipts.",
 }
 NO_SLOT = {
     "name": "a  b",
@@ -246,11 +246,16 @@ OF_SUBMISSIONS = {("/admin/submissions", "accept"), ("/admin/submissions", "decl
 """Forms that `test_submissions.py` sends, because they need a submission."""
 OF_TERMS = {("/checkout/{token}", "pay"), ("/sponsor/bookings/{id}", "checkout"), ("/sign-in/link", "use")}
 """Forms without another field than the terms, which `test_terms.py` sends."""
+OF_DEVELOPERS = {("/dev/clock", "time")}
+"""Those of a service for developers, which `tests/api/test_clock.py` sends."""
+OF_CLIENTS = {("/oauth/authorize", "approve"), ("/oauth/authorize", "deny")}
+"""Forms that `tests/api/test_authorization.py` sends, because they need the request of a client."""
 
 
 def test_each_form_with_fields_is_sent_here_or_where_its_content_is() -> None:
     declared = {(page.path, do) for page in PAGES if page.path != "/admin/reviews" for do in page.forms}
-    assert declared == {(case.path, case.do) for case in CASES} | TAKES_PASSKEY | OF_LISTS | OF_SUBMISSIONS | OF_TERMS
+    elsewhere = TAKES_PASSKEY | OF_LISTS | OF_SUBMISSIONS | OF_TERMS | OF_DEVELOPERS | OF_CLIENTS
+    assert declared == {(case.path, case.do) for case in CASES} | elsewhere
 
 
 def _page_of(path: str) -> Page:
@@ -387,7 +392,8 @@ async def test_a_filter_that_cannot_be_used_is_refused_at_its_field_on_the_page_
         page = parsed(response.body.decode())
         wrong = [each for each in page.elements if each.get("aria-invalid") == "true"]
         assert (response.status, page.all("h1")[0].text) == (400, heading), path
-        assert {each["id"]: each["value"] for each in wrong} == errors, path
+        typed = {name: value for form in Seen.of(response).forms for name, value in form.fields.items()}
+        assert {each["id"]: typed[each["name"]] for each in wrong} == errors, path
         focused = [each["id"] for each in page.elements if "autofocus" in each]
         assert focused == list(errors)[:1], path
         _links_to_each(page, list(errors) if len(errors) > 1 else [])

@@ -1,5 +1,7 @@
 """The page of an invoice, and the links to it."""
 
+from dataclasses import replace
+
 from service.web.pages.parts.notices import NOTICES
 from tests.api.sponsors import PROFILE
 from tests.api.world import World, open_world
@@ -121,3 +123,34 @@ async def test_all_invoices_and_credit_notes_are_listed_with_links(world: World)
     await stranger.open("/sponsor/invoices")
     assert "Download CSV" not in stranger.html
     assert "No invoices yet" in stranger.html
+
+
+async def test_lists_of_an_account_that_have_several_pages_say_how_many_rows_there_are(world: World) -> None:
+    _, booking_id = await paid(world)
+    memory, person = world.memory, browser(world)
+    [invoice] = memory.invoices.values()
+    for number in range(2, 23):
+        memory.invoices[f"INV-{number}"] = replace(invoice, number=f"INV-{number}")
+        memory.bookings[f"bok_{number}"] = replace(memory.bookings[booking_id], id=f"bok_{number}")
+    await person.open("/sponsor/invoices")
+    assert "1 to 20 of 22" in person.text
+    await person.open("/sponsor/bookings")
+    assert "1 to 20 of 22" in person.text
+    await person.open("/submissions/new?kind=bots")
+    entry = {"name": "A", "job": "B", "templateUrl": "bots.example.com/a", "who": "C", "handle": "@c"}
+    await person.press("send-bots", **entry)
+    [submission] = memory.submissions.values()
+    for number in range(2, 23):
+        memory.submissions[f"sub_{number}"] = replace(submission, id=f"sub_{number}")
+    await person.open("/submissions")
+    assert "1 to 20 of 22" in person.text
+    await person.open("/sponsor/webhooks")
+    await person.press("create", url="tools.example.com/hook", **{"event booking.paid": "on"})
+    [webhook] = memory.webhooks
+    await person.open(f"/sponsor/webhooks/{webhook}")
+    await person.press("test")
+    [delivery] = memory.webhook_deliveries.values()
+    for number in range(2, 23):
+        memory.webhook_deliveries[f"dlv_{number}"] = replace(delivery, id=f"dlv_{number}", seq=delivery.seq + number)
+    await person.open(f"/sponsor/webhooks/{webhook}")
+    assert "1 to 20 of 22" in person.text

@@ -21,7 +21,7 @@ from tests.snapshots.rows import booking, slot, week
 from tests.web.browser import Browser
 
 EMAIL = "new-sponsor@example.com"
-FILTERED = ("8,901", "Counted already", "The visitor had been counted on the same day", "Crawlers", "23", "Not live")
+FILTERED = ("8,901", "Counted already", "The visitor had been counted on the same day", "Crawlers", "23")
 BRAND = {
     "name": "Example Tools",
     "website": "https://tools.example.com/",
@@ -178,7 +178,24 @@ async def test_weeks_that_are_taken_say_until_when_if_the_calendar_shows_their_e
     person = Browser(world, world.session(EMAIL))
     await person.open("/sponsor/inventory")
     assert "from 23 Nov Taken until 6 December" in person.text
-    assert "from 28 Dec Taken This week" in person.text
+    assert "from 28 Dec Taken Share" in person.text
+
+
+async def test_the_calendar_says_the_share_of_voice_that_a_free_week_has_on_its_side() -> None:
+    async with open_world(SITE__ADS_PER_SIDE="1") as world:
+        world.sponsorship_store.keep(
+            *(slot("left-1"), slot("left-2"), slot("left-3"), slot("right-1", side=Side.RIGHT)),
+            booking("a", "left-1", start=1, paid_ms=NOON_MS),
+            booking("b", "left-2", start=1, paid_ms=1),
+            booking("c", "right-1", weeks=8, paid_ms=1),
+        )
+        await world.settled()
+        person = Browser(world, world.session(EMAIL))
+        await person.open("/sponsor/inventory")
+        shares = "16 Nov 100 % 23 Nov 33.3 % 30 Nov 100 %"
+        told = "Share of an ad on the left of page views, as of now; 33.3 % if all 3 slots are booked"
+        assert f"{told} {shares}" in person.text
+        assert "Share of an ad on the right" not in person.text, "no week of it is free"
 
 
 async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_few(world: World) -> None:
@@ -191,7 +208,7 @@ async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_f
     for words in (
         "$250",
         "Soon On the left $250 Coming soon",
-        "No count yet: known once five bookings have ended",
+        "How often an ad is seen and clicked in a week stands here once five bookings have ended.",
         "Share of voice 100 % Up to 3 at a time on a side; more take turns",
         "18 Nov to 13 Dec $928.57 for the days left",
         "18 to 22 Nov $178.57 for the days left",
@@ -308,6 +325,11 @@ async def test_reports_sum_up_the_asked_days_and_lead_to_files(world: World) -> 
         *FILTERED,
     ):
         assert words in person.text
+    assert "Not live" not in person.text
+    world.memory.filtered_days.clear()
+    await person.open("/sponsor/bookings/a/report")
+    assert "Every reported view and click was counted." in person.text
+    assert "Crawlers" not in person.text
     stranger = Browser(world, world.session("other@example.com"))
     await stranger.open("/sponsor/bookings/a/report")
     assert stranger.status == 404

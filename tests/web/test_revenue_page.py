@@ -17,7 +17,9 @@ async def test_revenue_is_a_table_by_month(world: World) -> None:
     assert "In test mode, no money moved" in seen.text
     assert "After refunds $120 November 2026 Paid $120 1 payment Refunded $0 0.00 % of what was paid" in seen.text
     assert "November 2026 1 $120 $0 $120" in seen.text
-    assert (seen.values("from"), seen.values("to")) == (["2025-12"], ["2026-11"])
+    [form] = [each for each in seen.forms if "from" in each.fields]
+    assert form.fields == {"from": "2025-12", "to": "2026-11"}
+    assert (form.options["from"][0], len(form.options["from"]), form.options["from"][-1]) == ("2026-11", 60, "2021-12")
     spans = [each for each in seen.links if each.startswith("/admin/revenue?")]
     assert [each.partition("?")[2] for each in spans] == [
         f"from={first}&to=2026-11" for first in ("2026-11", "2026-09", "2025-12")
@@ -52,3 +54,16 @@ async def test_revenue_has_the_year_before_slots_sponsors_and_the_next_weeks_eac
         assert words in seen.text, words
     assert "/admin/bookings?slot=left-top" in seen.links
     assert "$197" not in seen.text, "currencies are never added up"
+
+
+async def test_slots_that_are_not_among_the_first_are_summed_in_one_row(world: World) -> None:
+    row = world.memory.bookings[await sponsor(world).buys()]
+    for n in range(12):
+        slot_id = f"more-{n:02}"
+        world.memory.slots[slot_id] = replace(world.memory.slots[row.slot_id], id=slot_id, name=f"More {n:02}")
+        world.memory.bookings[slot_id] = replace(
+            row, id=slot_id, payment_id=slot_id, slot_id=slot_id, paid_cents=n * 100
+        )
+    seen = await boss(world).look("/admin/revenue")
+    assert "More 03 1 $3 $0 3 other slots 3 $3 $0" in seen.text
+    assert "Example Tools 13 $186 $0" in seen.text

@@ -273,6 +273,25 @@ async def test_a_slot_that_changes_while_it_is_booked_is_told_at_its_week_and_no
     assert (made.slot_name, made.weeks) == (changed.name, changed.weeks)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"name": "Other"}, {"side": Side.RIGHT}, {"week_price_cents": 1}, {"weeks": 2}, {"description": "Anew"}, {}],
+)
+async def test_a_slot_that_changes_while_the_form_is_sent_leads_to_the_booking_and_not_to_the_checkout(
+    world: World, change: dict[str, Any]
+) -> None:
+    """The ledger has the change, and the snapshot of the node does not have it yet."""
+    await stock(world)
+    person = browser(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    world.memory.slots["left-top"] = replace(world.memory.slots["left-top"], **change)
+    await person.press("start-and-pay", **BRAND)
+    [made] = world.memory.bookings.values()
+    assert (made.status, NOTICES["slot_changed"] in person.text) == (
+        ("reserved", True) if change else ("checkout", False)
+    )
+
+
 async def test_signs_are_counted_as_the_api_counts_them_and_not_cut_by_the_page(world: World) -> None:
     person = browser(world)
     await person.open("/sponsor/campaigns/new")

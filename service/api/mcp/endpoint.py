@@ -12,18 +12,23 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 
+import trio
 from pydantic_core import from_json
 
-from actors.values import Code, Refused
+from actors.values import CallFailed, Code, Refused, Scope
+from service.api.authentication import Caller, authenticate
 from service.api.context import Services
 from service.api.cors import ANY, preflight_headers
+from service.api.deadlines import start_deadline
 from service.api.dispatch import dispatch
 from service.api.errors import Family, body_of, headers_of, message_of, status_of, too_fast
 from service.api.mcp import reading
+from service.api.mcp.challenges import ERRORS, RESOURCE_METADATA, challenge_of
 from service.api.mcp.reading import Failed, Read, parsed, read, unacceptable
 from service.api.mcp.tools import THIRD_PARTY, definitions, request_for, tools_of, with_list
 from service.api.messages import NO_STORE, Answer, Headers, Request, note, trace
 from service.api.operation import Operation
+from service.api.policy import Access
 from service.api.refusals import failure, refusal
 from service.schemas import mcp as wire
 from service.version import VERSION
@@ -41,13 +46,14 @@ SERVER = wire.Implementation(name="catalog-service", title="Catalog and Sponsors
 INSTRUCTIONS = (
     "Search this catalog for use cases of automation and for bot templates, then read one by its slug. No key is needed. "
     "With the header `Authorization: Bearer <key>`, calls count for that key, and `get_usage` returns what is left. "
+    "Slots for ads have prices and free weeks; with a key of an account, its bookings and their delivery can be read. "
     f"{THIRD_PARTY}"
 )
 
 _READABLE = ("ratelimit", "ratelimit-policy")
 """Headers of an operation's response that the response to a call has, too."""
 
-_EXPOSED = "RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+_EXPOSED = "RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"
 _ALLOWED = ("authorization", "content-type", "mcp-method", "mcp-name", "mcp-protocol-version", "x-request-id")
 
 
@@ -106,6 +112,8 @@ class Mcp:
         if refused is not None:
             return refused
         of = read(request)
+        if isinstance(of, Read) and of.message.method != reading.CALL and (refused := await self._bad_key(request)):
+            return self._challenge(refused, request, of.message.id)
         asked = self._asked(of) if isinstance(of, Read) else of
         if isinstance(asked, ToolCall):
             return await self._call(asked, request)
@@ -114,6 +122,40 @@ class Mcp:
             return _failed(asked, 200 if isinstance(of, Read) and not of.stateless else asked.status)
         assert isinstance(of, Read), "only a message that was read asks for something"
         return Answer(202) if asked is None else _succeeded(of, asked)
+
+    async def _bad_key(self, request: Request) -> Refused | None:
+        """The refusal of a key in a message that needs none, so that a client notices at once that its own has ended. A key
+        that cannot be looked up now is not refused."""
+        start_deadline(self._services.config.http.answer_seconds)
+        try:
+            caller = await self._caller(request)
+        except (CallFailed, trio.TooSlowError):
+            return None
+        return caller if isinstance(caller, Refused) and caller.code in ERRORS else None
+
+    async def _caller(self, request: Request) -> Caller | Refused:
+        services = self._services
+        header = request.headers.get("authorization")
+        return await authenticate(
+            header, Access.OPTIONAL, request.client, services.key_cache, services.budgets, services.clock
+        )
+
+    def _challenge(
+        self,
+        refused: Refused,
+        request: Request,
+        message_id: wire.Id | None,
+        *scopes: Scope,
+        family: Family = Family.CATALOG,
+    ) -> Answer:
+        """An error of HTTP, which tells the client how to get a key that may do this."""
+        note("refusal", str(refused.code))
+        status = ERRORS[refused.code]
+        error = wire.Error(code=status, message=message_of(refused), data=body_of(refused, family))
+        answer = _error(error, message_id, status)
+        place = self._services.base_url + RESOURCE_METADATA + PATH
+        answer.headers += challenge_of(refused, place, scopes, sent="authorization" in request.headers)
+        return answer
 
     def _asked(self, of: Read) -> ToolCall | wire.Result | Failed | None:
         """The call that a message asks for, or its result. None for a notification."""
@@ -144,7 +186,8 @@ class Mcp:
         return ToolCall(of, operation, params.arguments or {})
 
     async def _call(self, call: ToolCall, request: Request) -> Answer:
-        """Call an operation. A refusal is a result that tells the agent what to do, with the error body of the API."""
+        """Call an operation. A refusal is a result that tells the agent what to do, with the error body of the API, unless
+        another authorization resolves it: that is the client's to do."""
         operation = call.operation
         note("operation", operation.name)
         inner = request_for(operation, call.arguments, request)
@@ -157,6 +200,10 @@ class Mcp:
             if answer.refused is None and (added := operation.tool_list) is not None:
                 answer.body = with_list(answer.body, added.name, await added.read(self._services, inner.path_values))
         _note_status(answer.status)
+        if (refused := answer.refused) is not None and refused.code in ERRORS:
+            caller = await self._caller(request) if refused.code is Code.INSUFFICIENT_SCOPE else None
+            scopes = (*operation.scopes, *(caller.scopes if isinstance(caller, Caller) else ()))
+            return self._challenge(refused, request, call.of.message.id, *scopes, family=operation.family)
         passed = [header for header in answer.headers if header[0] in _READABLE]
         content = (wire.TextContent(text=answer.body.decode()), *_headers_as_text(operation, answer))
         if answer.refused is None:

@@ -30,7 +30,10 @@ HEADERS: Mapping[str, Any] = {
         "description": "Seconds to wait before the next attempt.",
         "schema": {"type": "integer", "minimum": 1},
     },
-    "WWW-Authenticate": text("The authentication scheme to use.", const="Bearer"),
+    "WWW-Authenticate": text(
+        "The authentication scheme to use; `Basic` for a client that is unknown or sent a secret.",
+        pattern="^(Bearer|Basic)$",
+    ),
     "RateLimit-Policy": text("The limit of each window of the key: requests in `q`, and seconds of the window in `w`."),
     "RateLimit": text(
         "Requests left in each window in `r`, and seconds until it begins anew in `t`. The responding node counts the minute."
@@ -64,6 +67,7 @@ TAGS: Mapping[str, str] = {
     "Keys": "Mint an anonymous key without signing up, and claim it by email to lift its limits.",
     "Device login": "Let a program get a key that a person approves in a browser (RFC 8628).",
     "Device approval": "The person's side of a device login, in a signed-in browser.",
+    "Authorization": "Let a program act for an account, as a person approves in a browser (OAuth 2.1).",
     "Sign-in": "Browser sessions: sign in with an emailed code, and with a passkey if the account has one.",
     "Passkeys": "The passkeys of the signed-in account (WebAuthn).",
     "Account": "Usage, keys, mails, export and deletion of the calling account.",

@@ -20,7 +20,7 @@ FILE = "With `format=csv`: all rows in UTF-8 under a header line. The example sh
 
 def responses(operation: Operation, examples: Examples) -> dict[str, Any]:
     """The Responses Object of an operation."""
-    found = {"200": _success(operation, examples)}
+    found = {str(operation.status): _success(operation, examples)}
     if operation.cacheable:
         found["304"] = {
             "description": "Not modified: the response that If-None-Match names is current. Not charged to a key",

@@ -16,6 +16,7 @@ from service.api.operations.invoices import ROWS as INVOICES
 from service.api.operations.keys import ROWS as KEYS
 from service.api.operations.node_status import HEALTH
 from service.api.operations.node_status import ROWS as WATCHING
+from service.api.operations.oauth import ROWS as OAUTH
 from service.api.operations.passkeys import ROWS as PASSKEYS
 from service.api.operations.placements import RATE_CARD
 from service.api.operations.placements import ROWS as PLACEMENTS
@@ -31,6 +32,7 @@ from service.api.operations.submissions import ROWS as SUBMISSIONS
 OPERATIONS: tuple[Operation, ...] = (
     *KEYS,
     *DEVICES,
+    *OAUTH,
     *SESSIONS,
     *PASSKEYS,
     *ACCOUNT,

@@ -58,8 +58,8 @@ async def read_revenue(services: Services, call: Call) -> Answer | Refused:
     return Answer.of(RevenueTable(items=[Revenue.of(row) for row in rows]))
 
 
-MAX_SALES = 500
-"""The newest payments of a period that are summed by slot and sponsor."""
+MOST_NAMED = 10
+"""The slots, and the sponsors, that are named in each currency and mode. The others are summed."""
 
 WEEKS_AHEAD = 8
 
@@ -69,12 +69,11 @@ async def read_sales(services: Services, call: Call) -> Answer | Refused:
     if isinstance(period, Refused):
         return period
     now_ms = services.clock.now_ms()
-    sales = await services.sponsorship.sales(*period, MAX_SALES)
+    sales = await services.sponsorship.sales(*period, MOST_NAMED)
     ahead = services.placements.snapshot.outlook(week_of(now_ms) + WEEK_MS, WEEKS_AHEAD, now_ms)
     return Answer.of(
         Sales(
             items=list(sales),
-            complete=sum(sale.payments for sale in sales) < MAX_SALES,
             weeksAhead=WEEKS_AHEAD,
             weeks=ahead.weeks,
             sold=ahead.sold,

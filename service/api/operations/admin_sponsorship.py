@@ -248,13 +248,14 @@ ROWS = (
         method="PATCH",
         path="/api/v1/admin/sponsorships/slots/{id}",
         summary="Edit a slot",
-        description="Changes the fields that you send. Existing bookings keep their price and weeks. To bring back a "
-        "retired slot, set it active.",
+        description="Changes the fields that you send. Existing bookings keep their name, package, price and weeks. The "
+        "`side` cannot change while weeks are booked that are not over; the API returns 409 and names them. To bring back "
+        "a retired slot, set it active.",
         handler=edit_slot,
         result=SlotAnswer,
         body=SlotEdit,
         example={"weekPriceCents": 15_000, "offerEndsAt": None},
-        codes=(Code.NOT_FOUND,),
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE),
     ),
     admin_write(
         name="retireSlot",

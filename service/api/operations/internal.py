@@ -13,19 +13,21 @@ from actors.bookings.records import OPEN, Booking, BookingView, Mode
 from actors.bookings.slots import unknown_slot
 from actors.catalog.messages import Kind
 from actors.events.sites import host_of as site_of
-from actors.mail.messages import RenderedMessage
 from actors.shared import notices
 from actors.values import Agent, Code, Problem, Refused
+from actors.webhooks.state import unknown_webhook
 from service.api.context import Services
-from service.api.messages import Answer, Request
+from service.api.messages import Answer
 from service.api.operation import Call, Handler, Operation
 from service.api.operations.account_data import stop_mails, view_stopping
 from service.api.operations.admin_accounts import list_keys
 from service.api.operations.admin_catalog import list_retired, preview
 from service.api.operations.admin_overview import read_sales
 from service.api.operations.admin_sponsorship import list_campaigns_of, read_dossier
+from service.api.operations.authorizations import PAGE_ROWS
 from service.api.operations.bookings import booking_of, read_steps, send_material
 from service.api.operations.catalog import list_related, place_in_catalog
+from service.api.operations.development import DEVELOPMENT_ROWS
 from service.api.operations.figures import read_figures
 from service.api.operations.node_status import read_load, read_readiness
 from service.api.operations.placements import list_page_ads, read_share
@@ -33,16 +35,12 @@ from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
 from service.api.operations.shared_reports import SHARED_ROWS
 from service.api.policy import Access, Budget
-from service.config.deployment import binds_local, host_of, is_local, is_public
-from service.config.model import Config
-from service.http.addresses import is_loopback
 from service.schemas.account import AccountKeys
 from service.schemas.admin_overview import RevenueQuery
 from service.schemas.bookings import BookingAnswer, VideoMaterial
 from service.schemas.campaigns import CampaignPage
 from service.schemas.catalog import BotAnswer, BotBody, BotPage, UseCaseAnswer, UseCaseBody, UseCasePage
 from service.schemas.internal import (
-    BookingCount,
     BookingDossier,
     BookingSteps,
     CatalogPlace,
@@ -52,11 +50,10 @@ from service.schemas.internal import (
     FiguresQuery,
     LinkUse,
     LoadHour,
-    OutboxMail,
-    OutboxMails,
     Purchase,
     ReadinessDay,
     RetiredEntries,
+    RowCount,
     Sales,
     ShareOfVoice,
     ShareQuery,
@@ -73,12 +70,6 @@ from service.schemas.sessions import SessionBegun
 from service.tokens.links import EndingLink, Page
 
 CHECKOUT_AGENT = Agent("system", "checkout page")
-FORWARDED = frozenset({"forwarded", "x-real-ip", "via"})
-"""Headers of proxies, beside X-Forwarded-*."""
-
-OUTBOX_MAILS = 50
-"""Maximum mails on the outbox page."""
-
 MAX_READ = 1_000
 """The newest bookings of an account that the sums of an overview are over."""
 
@@ -104,36 +95,6 @@ async def find_sighting(services: Services, call: Call) -> Answer | Refused:
         return Answer.of(SiteSighting(site=site))
     return Answer.of(
         SiteSighting(site=site, kind=seen.kind.value, outcome=seen.outcome, works=seen.works, seenAt=seen.seen_ms)
-    )
-
-
-async def list_outbox(services: Services, call: Call) -> Answer | Refused:
-    if not outbox_is_open(services.config, call.request):
-        return _not_found()
-    mails = [_outbox_mail(rendered) for rendered in await services.mail.recent(OUTBOX_MAILS)]
-    return Answer.of(OutboxMails(mails=mails))
-
-
-def outbox_is_open(config: Config, request: Request) -> bool:
-    """Whether no SMTP server is configured, and the service is for this machine alone: its addresses, its base URL, the
-    caller and the host that the caller named are all local, and no proxy is between them."""
-    server, tls = config.server, config.tls
-    if config.mail.smtp_url or is_public(server.base_url):
-        return False
-    binds_here = binds_local(server.bind) and binds_local(tls.bind)
-    addressed_here = is_local(host_of(request.headers.get("host", "")))
-    forwarded = any(name.startswith("x-forwarded-") or name in FORWARDED for name in request.headers)
-    return not forwarded and is_loopback(request.client) and binds_here and addressed_here
-
-
-def _outbox_mail(rendered: RenderedMessage) -> OutboxMail:
-    message, mail = rendered.message, rendered.mail
-    return filled(
-        OutboxMail,
-        message,
-        subject=None if mail is None else mail.subject,
-        text=None if mail is None else mail.text,
-        html=None if mail is None else mail.html,
     )
 
 
@@ -253,9 +214,27 @@ async def read_overview(services: Services, call: Call) -> Answer | Refused:
 
 
 async def count_bookings(services: Services, call: Call) -> Answer | Refused:
-    """The number of an account's bookings, null if there are `MAX_READ` or more."""
-    number = await services.sponsorship.count_bookings(call.caller.owner, MAX_READ)
-    return Answer.of(BookingCount(bookings=None if number == MAX_READ else number))
+    return _rows(await services.sponsorship.count_bookings(call.caller.owner, MAX_READ))
+
+
+async def count_invoices(services: Services, call: Call) -> Answer | Refused:
+    return _rows(await services.sponsorship.count_invoices(call.caller.owner, MAX_READ))
+
+
+async def count_submissions(services: Services, call: Call) -> Answer | Refused:
+    return _rows(await services.submissions.count_submissions(call.caller.owner, MAX_READ))
+
+
+@with_id(unknown_webhook)
+async def count_deliveries(services: Services, call: Call, webhook_id: str) -> Answer | Refused:
+    if await services.webhooks.webhook(call.caller.owner, webhook_id) is None:
+        return unknown_webhook()
+    return _rows(await services.webhooks.count_deliveries(webhook_id, MAX_READ))
+
+
+def _rows(number: int) -> Answer:
+    """The number of the caller's rows, null if there are `MAX_READ` or more."""
+    return Answer.of(RowCount(rows=None if number == MAX_READ else number))
 
 
 async def view_ending(services: Services, call: Call) -> Answer | Refused:
@@ -338,7 +317,7 @@ INTERNAL = (
     _of_admin("listRetired", "retired", list_retired, RetiredEntries),
     _row("listRelatedUseCases", "usecases/{slug}/related", partial(list_related, Kind.USECASES), UseCasePage),
     _row("listRelatedBots", "bots/{slug}/related", partial(list_related, Kind.BOTS), BotPage),
-    _row("listOutbox", "outbox", list_outbox, OutboxMails),
+    *(_row(*row, **rest) for row, rest in DEVELOPMENT_ROWS),
     _row(
         "useSignInLink",
         "sign-in-link",
@@ -359,11 +338,14 @@ INTERNAL = (
     _row("readShare", "slots/{id}/share", read_share, ShareOfVoice, query=ShareQuery),
     _of_admin("readSales", "sales", read_sales, Sales, query=RevenueQuery),
     _of_admin("readDossier", "dossiers/{id}", read_dossier, BookingDossier),
-    *(_row(*row, **rest) for row, rest in SHARED_ROWS),
+    *(_row(*row, **rest) for row, rest in (*SHARED_ROWS, *PAGE_ROWS)),
     _of_admin("readSlot", "slots/{id}", read_slot, SlotAnswer),
     _of_admin("listCampaignsOf", "accounts/{id}/campaigns", list_campaigns_of, CampaignPage, query=SponsorshipQuery),
     _of_admin("readAccountKeys", "accounts/{id}/keys", list_keys, AccountKeys),
-    _row("countBookings", "bookings", count_bookings, BookingCount, access=Access.REQUIRED),
+    _row("countBookings", "bookings", count_bookings, RowCount, access=Access.REQUIRED),
+    _row("countInvoices", "invoices", count_invoices, RowCount, access=Access.REQUIRED),
+    _row("countSubmissions", "submissions", count_submissions, RowCount, access=Access.REQUIRED),
+    _row("countDeliveries", "webhooks/{id}/deliveries", count_deliveries, RowCount, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),
     _row("endByLink", "ending/{token}", end_by_link, Ending, "POST"),
     _row("viewStopping", "stopping/{token}", view_stopping, StoppedMails),

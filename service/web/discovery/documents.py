@@ -11,6 +11,8 @@ from typing import cast
 from quart import Response, abort, request
 
 from service.api.context import Services
+from service.api.mcp.challenges import RESOURCE_METADATA
+from service.api.mcp.endpoint import PATH as MCP_PATH
 from service.api.operations import OPERATIONS
 from service.http.asgi import Scope
 from service.web.compression import Compressor
@@ -19,7 +21,16 @@ from service.web.discovery.feed import feed
 from service.web.discovery.llms import llms_text
 from service.web.discovery.robots import robots_text
 from service.web.discovery.sitemaps import Sitemaps
-from service.web.discovery.well_known import API_CATALOG, OAUTH, SECURITY, api_catalog, oauth_metadata, security_text
+from service.web.discovery.well_known import (
+    API_CATALOG,
+    OAUTH,
+    OAUTH_OF_MCP,
+    SECURITY,
+    api_catalog,
+    oauth_metadata,
+    resource_metadata,
+    security_text,
+)
 from service.web.page_views import response_of
 from service.web.pages.table import PAGES
 from service.web.reference.contents import group_slug
@@ -31,7 +42,8 @@ View = Callable[..., Awaitable[Response]]
 OLD_SECURITY = "/security.txt"
 """The address of the contact before RFC 9116."""
 SITEMAP, SITEMAP_PART = "/sitemap.xml", "/sitemap-<part>.xml"
-PATHS = ("/llms.txt", "/robots.txt", SITEMAP, SITEMAP_PART, SECURITY, OLD_SECURITY, OAUTH, API_CATALOG, FEED)
+OAUTH_PATHS = (OAUTH, OAUTH_OF_MCP, RESOURCE_METADATA, RESOURCE_METADATA + MCP_PATH)
+PATHS = ("/llms.txt", "/robots.txt", SITEMAP, SITEMAP_PART, SECURITY, OLD_SECURITY, *OAUTH_PATHS, API_CATALOG, FEED)
 INDEXED = (
     "/docs",
     *dict.fromkeys(f"/docs/{group_slug(operation.tag)}" for operation in OPERATIONS),
@@ -85,7 +97,9 @@ def discovery_views(
         counted(services, sitemap_part),
         security,
         old_security,
-        always(lambda: oauth_metadata(OPERATIONS, base_url)),
+        *(always(lambda: oauth_metadata(OPERATIONS, base_url)) for _ in (OAUTH, OAUTH_OF_MCP)),
+        always(lambda: resource_metadata(base_url, "")),
+        always(lambda: resource_metadata(base_url, MCP_PATH)),
         always(lambda: api_catalog(base_url)),
         counted(services, newest),
     )

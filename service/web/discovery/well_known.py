@@ -5,12 +5,17 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from actors.times import DAY_MS, SECOND_MS
+from service.api.mcp.endpoint import SERVER
 from service.api.messages import JSON
+from service.api.oauth.requests import OFFERED
 from service.api.operation import Operation
-from service.schemas.devices import GRANT
+from service.api.operations.oauth import GRANTS
+from service.web.pages.account.authorize import PATH as AUTHORIZE
 from service.web.representations import TEXT, Published
 
 OAUTH = "/.well-known/oauth-authorization-server"
+OAUTH_OF_MCP = f"{OAUTH}/mcp"
+"""The same, where clients look for it that take `/mcp` for the issuer."""
 API_CATALOG = "/.well-known/api-catalog"
 SECURITY = "/.well-known/security.txt"
 LINKSET = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
@@ -19,22 +24,42 @@ CONTACT_DAYS = 180
 
 
 def oauth_metadata(operations: Sequence[Operation], base_url: str) -> Published:
-    """Authorization server metadata (RFC 8414) with the endpoints of the device login (RFC 8628, 4).
-
-    There is no authorization endpoint. `response_types_supported` must be there, and clients refuse an empty list, so it has
-    the registered type that asks for nothing. Clients need no registration.
-    """
+    """Authorization server metadata (RFC 8414), also of the device login (RFC 8628, 4), which needs no client."""
     paths = {operation.name: operation.path for operation in operations}
     return _published(
         {
             "issuer": base_url,
+            "authorization_endpoint": base_url + AUTHORIZE,
+            "token_endpoint": base_url + paths["issueToken"],
+            "registration_endpoint": base_url + paths["registerClient"],
+            "revocation_endpoint": base_url + paths["revokeToken"],
             "device_authorization_endpoint": base_url + paths["startDevice"],
-            "token_endpoint": base_url + paths["pollDevice"],
-            "grant_types_supported": [GRANT],
-            "response_types_supported": ["none"],
+            "scopes_supported": list(OFFERED),
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": list(GRANTS),
+            "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["none"],
+            "revocation_endpoint_auth_methods_supported": ["none"],
+            "client_id_metadata_document_supported": True,
+            "authorization_response_iss_parameter_supported": True,
             "service_documentation": f"{base_url}/docs",
             "ui_locales_supported": ["en"],
+        },
+        JSON,
+    )
+
+
+def resource_metadata(base_url: str, path: str) -> Published:
+    """Protected resource metadata (RFC 9728) of the resource at `path`: empty for the whole API, or `/mcp`."""
+    return _published(
+        {
+            "resource": base_url + path,
+            "authorization_servers": [base_url],
+            "scopes_supported": list(OFFERED),
+            "bearer_methods_supported": ["header"],
+            "resource_name": SERVER.title,
+            "resource_documentation": f"{base_url}/docs",
         },
         JSON,
     )

@@ -31,6 +31,14 @@ REMEDIES: Mapping[Code, str] = {
     Code.SLOW_DOWN: "Poll at the new `interval`.",
     Code.EXPIRED_TOKEN: "Start a new device login.",
     Code.ACCESS_DENIED: "Stop polling: the person denied the device.",
+    Code.INVALID_GRANT: "Ask the person again. A code and a refresh token work once, and only for the client that got them.",
+    Code.INVALID_CLIENT: "Register the client again. Send no secret: clients are public.",
+    Code.INVALID_CLIENT_METADATA: "Correct the metadata as the message says.",
+    Code.INVALID_REDIRECT_URI: "Use https, http of 127.0.0.1, [::1] or localhost, or a scheme of your program.",
+    Code.INVALID_SCOPE: "Ask for scopes that programs can get, and that the person allowed.",
+    Code.INVALID_TARGET: "Send the `resource` of the metadata, as in the authorization request.",
+    Code.UNSUPPORTED_GRANT_TYPE: "Use a `grant_type` that the metadata lists.",
+    Code.UNSUPPORTED_RESPONSE_TYPE: "Use `response_type=code`.",
     Code.UNAUTHORIZED: "Send `Authorization: Bearer` and the key, or sign in.",
     Code.INVALID_API_KEY: "Check the key for a missing character, or create a new one.",
     Code.KEY_EXPIRED: "Claim the key. It then works again. A key of an account stays ended: create another one.",
@@ -230,7 +238,7 @@ def _entry(
 ) -> Entry:
     body = resolved(document, operation.get("requestBody", {}))
     media = body.get("content", {}).get("application/json", {})
-    success = resolved(document, operation["responses"]["200"])["content"]
+    success = resolved(document, operation["responses"][_success_of(operation)])["content"]
     description = str(operation["description"])
     scopes = _SCOPES.search(description)
     same_origin = bool(operation.get("x-same-origin", False))
@@ -281,11 +289,17 @@ def _codes(document: Schema, operation: Schema) -> Iterator[tuple[int, str]]:
             yield int(status), code
 
 
+def _success_of(operation: Schema) -> str:
+    """The status of a success."""
+    return str(min(operation["responses"]))
+
+
 def _answers(document: Schema, operation: Schema, counts: "_Counts") -> Iterator[Example]:
     """The examples of a success, and one of a refusal: the one that the fewest operations return."""
-    content = resolved(document, operation["responses"]["200"])["content"]
+    status = _success_of(operation)
+    content = resolved(document, operation["responses"][status])["content"]
     for kind, media in content.items():
-        title = "Response, 200" if kind == "application/json" else f"Response, 200, {kind}"
+        title = f"Response, {status}" if kind == "application/json" else f"Response, {status}, {kind}"
         for value in examples_of(document, media)[:1]:
             yield _example(title, value)
     refusals = []

@@ -1,9 +1,11 @@
 // Keys of lists: J and K go to the rows, others to what has them as aria-keyshortcuts in the row. After page.js.
 "use strict";
 
+const [on] = all("#keys input");
+
 addEventListener("keydown", (event) => {
 	const { target } = event;
-	if (event.repeat || event.ctrlKey || event.altKey || event.metaKey || target.matches("input,select,textarea")) return;
+	if (!on?.checked || event.repeat || event.ctrlKey || event.altKey || event.metaKey || target.matches("input,select,textarea")) return;
 	const key = event.key.toUpperCase();
 	const rows = all("[data-row]");
 	const row = target.closest("[data-row]");
@@ -16,4 +18,10 @@ addEventListener("keydown", (event) => {
 	to.focus();
 	if (!step) to.click();
 });
-for (const it of all("#keys")) it.hidden = false;
+try {
+	on.parentNode.hidden = false;
+	on.checked = localStorage.keys !== "false";
+	on.onchange = () => (localStorage.keys = on.checked);
+} catch {
+	// No keys, or no storage.
+}

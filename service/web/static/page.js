@@ -2,7 +2,7 @@
 // Copy: <button class="copy" hidden data-copy>Copy</button>, of the `pre` in its `.code` or of data-copy="id".
 // Filter: <p hidden><input data-filters="id"><span role="status"></span></p>, of a table or list.
 // Time left: <p data-over>... <span role="timer" data-seconds="90">1 minute</span> ...</p>, then the hidden element after it.
-// Characters left: <span data-count-of="id" data-most="55"></span>, in code points as the API counts.
+// Characters left: <span data-count-of="id" data-most="55"></span>, in code points as the API counts, once few are left.
 // Print: <button hidden data-print>Print</button>.
 // Menu: `details.menu` closes with Escape and a click elsewhere.
 "use strict";
@@ -93,7 +93,7 @@ const read = async (path) => {
 		const field = at(place.dataset.countOf);
 		const count = () => {
 			const left = place.dataset.most - [...field.value.trim()].length;
-			place.textContent = left < 0 ? `${-left} too many.` : `${left} left.`;
+			place.textContent = left < 0 ? `${-left} too many.` : left * 4 < place.dataset.most ? `${left} left.` : "";
 			place.classList.toggle("over", left < 0);
 		};
 		field.addEventListener("input", () => {

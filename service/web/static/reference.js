@@ -49,7 +49,7 @@
 		const n = links.indexOf(target);
 		let next;
 		if (target === field || n >= 0) next = { ArrowDown: links[n + 1], ArrowUp: links[n - 1] ?? field, Escape: field }[key];
-		else if (key === "/" && !target.matches("input:not([type=radio]), textarea, select")) next = field;
+		else if (key === "k" && (event.ctrlKey || event.metaKey)) next = field;
 		if (!next) return;
 		event.preventDefault();
 		if (key === "Escape") clear();

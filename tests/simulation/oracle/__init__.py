@@ -21,6 +21,7 @@ from tests.simulation.oracle import (
     quota,
     renewals,
     running,
+    shares,
     shelf,
     sites,
     submissions,
@@ -51,7 +52,7 @@ judge_submissions = judging(submissions)
 """For worlds of submissions, each of whose transactions is judged at its commit, too."""
 judge_catalog = judging(shelf)
 """For worlds that edit the catalog. `shelf` checks each transaction and each read, too."""
-judge_sponsorship = judging(answers, money, access)
+judge_sponsorship = judging(answers, shares, money, access)
 
 
 def judge_site(case: Case) -> Iterator[str]:

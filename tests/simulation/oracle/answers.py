@@ -433,7 +433,9 @@ def slots_and_profiles_are_as_answered(case: Case) -> Iterator[str]:
                 case Slot() as slot:
                     fair = slot in rows or _blurred(case, operation)
                 case Refused(code=Code.INVALID_STATE):
-                    fair = kind == "create slot" and any(row is not None for row in rows)
+                    fair = (
+                        any(row is not None for row in rows) if kind == "create slot" else _is_booked(case, operation)
+                    )
                 case Refused(code=Code.NOT_FOUND):
                     fair = kind != "create slot" and None in rows
                 case Refused():
@@ -445,6 +447,14 @@ def slots_and_profiles_are_as_answered(case: Case) -> Iterator[str]:
     for operation in case.of("profile"):
         if isinstance(operation.result, Sponsor) and operation.about.target not in case.memory.sponsors:
             yield f"{operation.about.target} saved a profile but has none"
+
+
+def _is_booked(case: Case, operation: Operation) -> bool:
+    """Return whether a week of a slot that is not over was booked at some moment of a request."""
+    early_ms, _ = _span(case, operation)
+    of_slot = [each for each in case.memory.bookings.values() if each.slot_id == operation.about.target]
+    rows = [row for each in of_slot for row in _seen(case, operation, each)]
+    return any(keeps_others_out(row, early_ms) and early_ms < weeks(row)[-1][1] + WEEK_MS for row in rows)
 
 
 def _blurred(case: Case, operation: Operation) -> bool:

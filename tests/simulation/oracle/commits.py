@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors.bookings.records import Booking, BookingStatus
 from actors.values import AuditRecord
-from tests.simulation.oracle import notifications, reviews, schedule
+from tests.simulation.oracle import notifications, reviews, schedule, shares
 from tests.simulation.oracle.bookings import (
     BOOKING_MOVES,
     CAMPAIGN_MOVES,
@@ -134,6 +134,7 @@ def _chain(
 def every_record_has_its_change(world: "World", commit: Commit) -> Iterator[str]:
     changed = {key for table in ("bookings", "campaigns", "slots") for key in commit.of(table)}
     changed |= {after.id for _, after in commit.of("sponsors").values()}
+    changed |= {(after or before).tenant_id for before, after in commit.of("shared_reports").values()}
     audited = {audit.target_id for audit in commit.audits}
     if audited - changed:
         yield f"records without a change: {sorted(audited - changed)}"
@@ -188,6 +189,19 @@ def _held_too_often(world: "World", booking: Booking, now_ms: int) -> Iterator[s
         near = since_ms is not None and now_ms < since_ms + BOOKINGS.cooldown_ms
         if near and each.id != booking.id and not set(weeks(each)).isdisjoint(weeks(booking)):
             yield f"{booking.id} has the week that {each.id} gave up at {since_ms}, at {now_ms}"
+
+
+def a_slot_stays_on_its_side_while_it_is_booked(world: "World", commit: Commit) -> Iterator[str]:
+    """Weeks that are taken in the same transaction may be taken after the slot has moved."""
+    for slot_id, (before, after) in commit.of("slots").items():
+        if before is None or before.side == after.side:
+            continue
+        for week, holder in world.memory.slot_weeks.items():
+            if week[0] != slot_id or week in commit.of("slot_weeks") or week[1] + WEEK_MS <= commit.now_ms:
+                continue
+            row = world.log.at("bookings", holder, commit.tick - 1)
+            if keeps_others_out(row, commit.now_ms):
+                yield f"{slot_id} moved to the {after.side} while {holder} has booked the {before.side}"
 
 
 def campaigns_stay_within_their_limits(world: "World", commit: Commit) -> Iterator[str]:
@@ -322,7 +336,7 @@ def decisions_are_not_old(world: "World", commit: Commit) -> Iterator[str]:
 
 CHECKS = [
     each
-    for module in (sys.modules[__name__], schedule, reviews, notifications)
+    for module in (sys.modules[__name__], schedule, reviews, notifications, shares)
     for each in checks_of(module, "world", "commit")
     if each is not judge
 ]

@@ -12,7 +12,7 @@ from actors.values import AuditRecord, OutboxMessage
 from actors.webhooks.messages import Delivery
 from tests.doubles.tables import Memory
 
-LEDGER = ("bookings", "campaigns", "slots", "sponsors", "slot_weeks", "booking_keys", "invoices")
+LEDGER = ("bookings", "campaigns", "slots", "sponsors", "slot_weeks", "booking_keys", "invoices", "shared_reports")
 KEEPER = ("keys", "administrators")
 
 Row = Any

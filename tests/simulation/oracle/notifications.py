@@ -60,6 +60,7 @@ TOPICS: Mapping[str, str] = {
     "campaign_approved": "reviews",
     "campaign_rejected": "reviews",
     "review_digest": "reviews",
+    "video_material": "reviews",
 }
 """Topics that a recipient may turn off. Other mails are always sent."""
 Expected = Counter[tuple[str, str]]

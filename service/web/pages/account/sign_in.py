@@ -28,6 +28,7 @@ REASONS = (
     ("/account/delete", "Sign in to delete your account, or to keep it."),
     ("/dashboard", "Sign in to create and manage your API keys."),
     ("/device", "Sign in to connect your device."),
+    ("/oauth/authorize", "Sign in to connect the program to your account."),
     ("/sponsor/book?", "Sign in to book the week that you chose."),
     ("/sponsor", "Sign in to book weeks and follow your ads."),
     ("/admin", "Sign in as an administrator."),

@@ -17,7 +17,8 @@ READS = {Kind.USECASES: "getUseCase", Kind.BOTS: "getBot"}
 
 async def submissions(request: PageRequest) -> Template:
     listed = (await request.ask("listSubmissions", query={"cursor": request.query.get("cursor")})).or_raise()
-    return Template("submissions.html", {"submissions": listed, "paging": paged(request, listed)})
+    total = await request.count("countSubmissions", listed)
+    return Template("submissions.html", {"submissions": listed, "paging": paged(request, listed, total=total)})
 
 
 async def form(request: PageRequest) -> Template:

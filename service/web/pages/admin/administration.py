@@ -96,8 +96,8 @@ USUAL = 12
 """The months that the page shows without a choice, as the operation does."""
 
 
-MOST_NAMED = 10
-"""Slots, and sponsors, that the page lists."""
+MOST_MONTHS = 60
+"""Months of the longest table, and those to choose from."""
 
 
 async def revenue(request: PageRequest) -> Template:
@@ -111,13 +111,26 @@ async def revenue(request: PageRequest) -> Template:
         "months": months,
         "sums": [each | _named(each, sales.or_raise()["items"]) for each in _sums(months)],
         "ahead": sales.or_raise(),
-        "most_named": MOST_NAMED,
         "months_shown": " to ".join(dict.fromkeys((months[-1]["name"], months[0]["name"]))) if months else "",
         "filters": query,
+        "choices": _month_choices(query, request.now_ms),
         "spans": [_span(words, number, query, request.now_ms) for words, number in SPANS],
         "csv": page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query),
     }
     return table.with_errors(Template("admin_revenue.html", values))
+
+
+def _month_choices(query: Mapping[str, str | None], now_ms: int) -> list[tuple[str, str]]:
+    """The months to choose from, newest first, and asked ones that are older. Not all browsers have a field for months."""
+    newest = [_months_to(now_ms, number)["from"] for number in range(1, MOST_MONTHS + 1)]
+    asked = [each for each in query.values() if each not in newest]
+    return [(text, _month_words(text)) for text in (*newest, *asked) if text]
+
+
+def _month_words(text: str) -> str:
+    """`January 2026` of `2026-01`; other text as it is."""
+    start_ms = day_ms_of(f"{text}-01")
+    return text if start_ms is None else month(start_ms)
 
 
 async def _year_before(request: PageRequest, query: Mapping[str, str | None], *, refused: bool) -> Sequence[Any]:
@@ -147,28 +160,17 @@ def _with_year_before(months: Sequence[Mapping[str, Any]], before: Sequence[Mapp
         row["beforeCents"] = each["netCents"]
     newest = sorted(rows.values(), key=lambda row: (row["currency"], row["mode"]))
     newest.sort(key=lambda row: row["month"], reverse=True)
-    return [{**row, "name": month(day_ms_of(f"{row['month']}-01") or 0)} for row in newest]
+    return [{**row, "name": _month_words(row["month"])} for row in newest]
 
 
 def _named(sums: Mapping[str, Any], sales: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The slots and the sponsors of the sums of one currency and mode, those that paid most first."""
+    """The slots and the sponsors of the sums of one currency and mode, those that paid most first, with their links."""
     own = [each for each in sales if (each["currency"], each["mode"]) == (sums["currency"], sums["mode"])]
+    kinds = (("slots", False, "/admin/bookings?slot="), ("sponsors", True, "/admin/bookings?sponsor="))
     return {
-        "slots": _by(own, "slot_id", "slot", "/admin/bookings?slot="),
-        "sponsors": _by(own, "tenant_id", "sponsor", "/admin/bookings?sponsor="),
+        kind: [{**each, "link": link + quote(each["id"] or "")} for each in own if each["of_sponsors"] is of_sponsors]
+        for kind, of_sponsors, link in kinds
     }
-
-
-def _by(sales: Sequence[Mapping[str, Any]], key: str, name: str, link: str) -> list[dict[str, Any]]:
-    rows: dict[str, dict[str, Any]] = {}
-    for each in sales:
-        row = rows.setdefault(each[key], {"name": each[name], "link": f"{link}{quote(each[key])}"} | dict(NO_SALE))
-        for part in NO_SALE:
-            row[part] += each[part]
-    return sorted(rows.values(), key=lambda row: -row["paid_cents"])
-
-
-NO_SALE = {"payments": 0, "paid_cents": 0, "refunded_cents": 0}
 
 
 def _months_to(now_ms: int, number: int) -> dict[str, str | None]:

@@ -16,6 +16,7 @@ from service.web.pages.parts.forms import (
     whole_of,
 )
 from service.web.pages.parts.messages import CHOOSE
+from service.web.pages.parts.miniature import miniature
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
 LIST, NEW = "/admin/slots", "/admin/slots/new"
@@ -78,7 +79,9 @@ async def slot(request: PageRequest) -> Template:
     if request.problem is not None and request.form.get("do") == "save":
         # The form comes back with the typed values and the ones that they replace.
         typed, was = dict(request.form), {name: request.form.get(f"was_{name}", "") for name in FIELDS}
-    return Template("admin_slot.html", {"slot": found, "page": page_of(found["id"]), "typed": typed, "was": was})
+    picture = miniature({}, (found["side"],), request.config.site.ads_per_side)
+    values = {"slot": found, "page": page_of(found["id"]), "typed": typed, "was": was, "picture": picture}
+    return Template("admin_slot.html", values)
 
 
 async def save(request: PageRequest) -> SeeOther | FormError:
@@ -164,6 +167,6 @@ PAGES = (
         slot,
         {"save": save, "retire": retire},
         Audience.ADMIN,
-        forms={"save": Form(SLOT_FIELDS)},
+        forms={"save": Form(SLOT_FIELDS, {Code.INVALID_STATE: ("side", "")})},
     ),
 )

@@ -27,10 +27,10 @@ FORMS: Mapping[Kind, Form] = {
     Kind.USECASES: Form(
         {
             "title": Field("Title", "Write a title."),
-            "slug": SLUG,
             "roi": Field("Result", "Write what it brought, such as 2 hours a week."),
             "sourceUrl": Field("Source", ADDRESS),
             **WHO,
+            "slug": SLUG,
             "guide_title": Field("Title of the guide", "Write a title for the guide."),
             "guide_category": Field("Category", "Write a category, such as Finance."),
             "guide_opportunity": Field("What it can bring", "Write what can be gained."),
@@ -48,11 +48,11 @@ FORMS: Mapping[Kind, Form] = {
     Kind.BOTS: Form(
         {
             "name": Field("Name", "Write a name."),
-            "slug": SLUG,
             "category": Field("Category"),
             "job": Field("What it does", "Write what it does."),
             "templateUrl": Field("Template", ADDRESS),
             **WHO,
+            "slug": SLUG,
         }
     ),
 }

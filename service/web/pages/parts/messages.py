@@ -43,9 +43,12 @@ TERMS_CHANGED = (
 )
 CODE = "Write the digits of the newest email."
 CHOOSE = "Choose one of the options."
+CHOOSE_TIME = "Choose a date and time."
 WHOLE = "Write a whole number."
 
 BY_MESSAGE: Mapping[str, str] = {
+    "must be a time such as 2026-12-07T00:00:00Z, or epoch milliseconds": CHOOSE_TIME,
+    "must have either advanceSeconds or to": CHOOSE_TIME,
     "must not be blank": "Write something that can be seen.",
     "must not contain invisible characters": "This has characters that cannot be seen. Write it again instead of pasting it.",
     "must not contain control characters": "This has characters that cannot be seen. Write it again instead of pasting it.",

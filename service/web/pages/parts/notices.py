@@ -9,6 +9,7 @@ NOTICES: Mapping[str, str] = {
     "signed_in": "You are signed in.",
     "signed_out": "You are signed out.",
     "sign_in_again": "You are not signed in, so nothing was done. Sign in, and send the form again.",
+    "address_too_long": "Sign in, then open the address again: it is too long to be kept meanwhile.",
     "code_not_sent": "We sent no new code, because one was asked for too recently or too often. Enter the last one, or try "
     "again later.",
     "code_gone": "The code is too old, or this browser did not keep the form. Ask for a new code.",
@@ -33,9 +34,12 @@ NOTICES: Mapping[str, str] = {
     "submission_sent": "Your submission is sent and waits for review. You get an email with the answer.",
     "submission_accepted": "The submission is accepted. Its entry is in the catalog within a second.",
     "submission_declined": "The submission is declined. The account gets your note by email.",
+    "clock_moved": "The clock is moved. All that was due on the way is done.",
     "material_sent": "The material for the video is saved.",
     "refund_requested": "Your request is sent. An administrator decides, and you get an email with the answer.",
     "reserved": "The week is held for you. Pay before the hold ends.",
+    "slot_changed": "The slot has changed while you booked it. The week is held as the booking says now, and you paid "
+    "nothing. Pay if it is right, or cancel it.",
     "booking_cancelled": "Your booking is cancelled. You paid nothing, and others can book the week.",
     "webhook_tested": "A test is on its way. Reload this page to see the answer.",
     "webhook_enabled": "The webhook is on again. What waited is sent in order.",

@@ -19,7 +19,8 @@ from service.api.dispatch import dispatch
 from service.api.messages import Headers, Request
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
-from service.api.operations.internal import INTERNAL, outbox_is_open
+from service.api.operations.development import outbox_is_open
+from service.api.operations.internal import INTERNAL
 from service.api.validation import IDEMPOTENCY_KEY, read_form
 from service.config.model import Config
 from service.web.pages.parts.forms import NOTHING, Form, wrong
@@ -56,6 +57,8 @@ class Template:
     values: Mapping[str, object] = field(default_factory=dict)
     status: int = 200
     headers: Headers = field(default_factory=list)
+    forms_to: str = ""
+    """Where forms of the page may be redirected beside this service: a source of a content security policy."""
 
 
 LONGEST_PATH = 2_000
@@ -208,6 +211,14 @@ class PageRequest:
         answer = await dispatch(self._services, operation, request, self.caller)
         return OperationResult(json.loads(answer.body) if answer.body else None, answer.refused, answer.headers)
 
+    async def count(self, name: str, listed: Mapping[str, Any]) -> int | None:
+        """The rows of a list of which this page shows `listed`, by the operation with that name. None if all are shown, or if
+        there are too many to count."""
+        if not (self.query.get("cursor") or listed["hasMore"]):
+            return None
+        rows: int | None = (await self.ask(name, path=self.path_values)).or_raise()["rows"]
+        return rows
+
 
 Show = Callable[[PageRequest], Awaitable[Template | SeeOther]]
 Act = Callable[[PageRequest], Awaitable[Template | SeeOther | FormError]]
@@ -242,6 +253,8 @@ class Page:
     indexed: bool = False
     """Whether search engines should list it: it has a canonical address, a card, and a place in the sitemap."""
     forms: Mapping[str, Form] = field(default_factory=dict)
+    json: str = ""
+    """The operation that a program calls by posting JSON to the page's address."""
     body_bytes: int | None = None
     """The most bytes of a form; overrides the configured limit."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from actors.times import DAY_MS
+from service.api.operations import OPERATIONS
 from service.web.pages.parts.page import Page, PageRequest, Template
 
 FILE = Path(__file__).parents[2] / "api_changes.md"
@@ -43,7 +44,8 @@ def _changes() -> Sequence[Day]:
 
 
 async def changelog(_: PageRequest) -> Template:
-    return Template("changelog.html", {"days": _changes()})
+    pages = {f"{each.method} {each.path}": f"/docs/{each.name}" for each in OPERATIONS}
+    return Template("changelog.html", {"days": _changes(), "pages": pages})
 
 
 PAGES = (Page("/changelog", changelog, indexed=True),)

@@ -6,7 +6,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from actors.bookings.prices import days_left
-from actors.bookings.records import WITH_VIDEO
+from actors.bookings.prices import price as slot_price
+from actors.bookings.records import WITH_VIDEO, Side, Slot
 from actors.clock import MINUTE_MS, SECOND_MS, Entropy
 from actors.times import WEEK_MS, week_of
 from actors.values import Code, Refused
@@ -60,7 +61,7 @@ SOLD: Mapping[str, Callable[[Json], str]] = {
 async def bookings(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     listed = (await request.ask("listBookings", query={"cursor": cursor})).or_raise()
-    total = await _total(request) if cursor or listed["hasMore"] else None
+    total = await request.count("countBookings", listed)
     present, over = by_weeks(listed["items"], request.now_ms)
     values = {"present": present, "over": over, "paging": paged(request, listed, total=total)}
     return Template("sponsor_bookings.html", values)
@@ -71,12 +72,6 @@ def by_weeks(bookings: Sequence[Json], now_ms: int) -> tuple[list[Json], list[Js
     ordered = sorted(bookings, key=lambda each: each["weekStart"])
     present = [each for each in ordered if each["status"] in OCCUPYING and now_ms < each["weekEnd"]]
     return present, [each for each in reversed(ordered) if each not in present]
-
-
-async def _total(request: PageRequest) -> int | None:
-    """The number of all bookings, None if there are too many to count."""
-    counted: int | None = (await request.ask("countBookings")).or_raise()["bookings"]
-    return counted
 
 
 # Booking a week.
@@ -155,13 +150,16 @@ async def reserve(request: PageRequest) -> SeeOther | FormError:
         return FormError(above(Code.IDEMPOTENCY_CONFLICT, SENT_BEFORE))
     if result.refused is not None:
         return FormError(result.refused)
-    return SeeOther(f"/sponsor/bookings/{result.json['booking']['id']}", "reserved")
+    booked = result.json["booking"]
+    notice = "reserved" if await _is_as_seen(request, booked) else "slot_changed"
+    return SeeOther(f"/sponsor/bookings/{booked['id']}", notice)
 
 
 async def reserve_and_pay(request: PageRequest) -> SeeOther | FormError | Template:
-    """Reserve, and open the checkout of the booking. If that is refused, the booking's page offers it again."""
+    """Reserve, and open the checkout of the booking. If that is refused, or if the booking is not what the form said, the
+    booking's page offers it again."""
     reserved = request.other_terms or await reserve(request)
-    if isinstance(reserved, FormError):
+    if isinstance(reserved, FormError) or reserved.notice != "reserved":
         return reserved
     checkout = await checkout_of(request, reserved.path.rpartition("/")[2])
     return reserved if isinstance(checkout, FormError) else checkout
@@ -182,15 +180,20 @@ def _seen(slot: Json) -> dict[str, str]:
 def _slot_seen(request: PageRequest) -> Json:
     """The slot of a refused form as the form showed it, so that nothing typed is lost if it is not sold any more. Raises
     `PageRefused` where there is no such form."""
-    seen = {name: request.form.get(f"seen-{name}") or None for name in SOLD}
-    numbers = {name: _number(seen[name] or "") for name in ("weekPriceCents", "durationWeeks")}
-    try:
-        slot = SlotCreate.model_validate({**seen, **numbers})
-    except ValidationError:
-        slot = None
+    slot = _said(request)
     if slot is None or request.problem is None:
         raise PageRefused(Refused(Code.NOT_FOUND, GONE))
     return {**slot.model_dump(exclude_none=True), "id": _asked(request, "slotId"), "available": False}
+
+
+def _said(request: PageRequest) -> SlotCreate | None:
+    """The slot as the form that is sent showed it. None if the form says nothing of it, or what no slot is."""
+    seen = {name: request.form.get(f"seen-{name}") or None for name in SOLD}
+    numbers = {name: _number(seen[name] or "") for name in ("weekPriceCents", "durationWeeks")}
+    try:
+        return SlotCreate.model_validate({**seen, **numbers})
+    except ValidationError:
+        return None
 
 
 async def _changed(request: PageRequest) -> str:
@@ -209,6 +212,22 @@ async def _changed(request: PageRequest) -> str:
     if not changes:
         return ""
     return f"The slot has changed: {', '.join(changes)}. Nothing was booked now. Send the form again to book it."
+
+
+async def _is_as_seen(request: PageRequest, booked: Json) -> bool:
+    """Whether a booking is what the form said of its slot, which an administrator may change in the same second."""
+    seen = _said(request)
+    if seen is None:
+        return True
+    voice = await voice_of(request, booked)
+    slot = Slot("", seen.name, Side(seen.side), seen.weekPriceCents, 0, weeks=seen.durationWeeks)
+    end_ms = booked["weekStart"] + slot.weeks * WEEK_MS
+    now = (booked["slotName"], booked.get("packageKind"), booked.get("packageDescription"), booked["weekEnd"])
+    return (
+        now == (seen.name, seen.packageKind, seen.description, end_ms)
+        and booked["amountCents"] == slot_price(slot, booked["weekStart"], booked["createdAt"])
+        and (voice is None or voice["side"] == seen.side)
+    )
 
 
 def _asked(request: PageRequest, name: str) -> str:

@@ -10,7 +10,7 @@ from actors.bookings.prices import days_left
 from actors.shared.dates import SHORT, calendar, date
 from actors.times import DAY_MS, WEEK_MS, day_of, week_of
 from service.web.pages.parts.page import Audience, Page, PageRequest, Template
-from service.web.pages.parts.words import counted, price, short, time_of_day
+from service.web.pages.parts.words import counted, percent, price, short, time_of_day
 
 WEEKS = 8
 """Weeks on one page."""
@@ -74,11 +74,38 @@ async def inventory(request: PageRequest) -> Template:
         "end": shown[-1]["weekEnd"],
         "rows": rows,
         "unsold": unsold,
+        "shares": [each for side in SIDES if (each := await _share(request, side, shown))],
         "billing_mode": shown[0]["billingMode"],
         "earlier": earlier_ms if earlier_ms < first_ms else None,
         "later": weeks[WEEKS]["weekStart"] if len(weeks) > WEEKS else None,
     }
     return Template("sponsor_inventory.html", values)
+
+
+SIDES = ("left", "right")
+
+
+async def _share(request: PageRequest, side: str, weeks: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The share of voice that an ad on `side` would have in each week, and once all slots there are booked. None if no slot
+    there is free."""
+    now_ms, slots = request.now_ms, weeks[0]["slots"]
+    free = [
+        number
+        for number, slot in enumerate(slots)
+        if slot["side"] == side and any(each["slots"][number]["available"] for each in weeks)
+    ]
+    if not free:
+        return None
+    query = {"weekStart": weeks[0]["weekStart"], "weeks": len(weeks)}
+    read = (await request.ask("readShare", path={"id": slots[free[0]]["id"]}, query=query)).or_raise()
+    runs = []
+    for week, counted_in in zip(weeks, read["weeks"], strict=True):
+        # Where the slot that was asked about is booked, an ad in another one stands beside it.
+        booked = cell_of(week["slots"][free[0]], now_ms) in (Cell.HELD, Cell.TAKEN)
+        ads = counted_in["ads"] + int(booked)
+        part = min(1.0, request.config.site.ads_per_side / ads)
+        runs.append(Run(percent(part), _day(week["weekStart"]), "share", f"of {counted(ads, 'ad')}"))
+    return {"side": side, "runs": runs, "slots": read["slots"], "floor": read["floor"]}
 
 
 OWNED = ("reserved", "checkout", "paid", "refunding")

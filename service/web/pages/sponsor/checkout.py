@@ -79,7 +79,8 @@ async def cancelled(request: PageRequest) -> Template:
 async def invoices(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     listed = (await request.ask("listInvoices", query={"cursor": cursor})).or_raise()
-    return Template("sponsor_invoices.html", {"invoices": listed, "paging": paged(request, listed)})
+    total = await request.count("countInvoices", listed)
+    return Template("sponsor_invoices.html", {"invoices": listed, "paging": paged(request, listed, total=total)})
 
 
 async def invoice(request: PageRequest) -> Template:

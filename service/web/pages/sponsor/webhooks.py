@@ -58,7 +58,8 @@ async def webhook(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     log = await request.ask("listWebhookDeliveries", path=request.path_values, query={"cursor": cursor})
     deliveries = log.or_raise()
-    values = {"webhook": found, "deliveries": deliveries, "paging": paged(request, deliveries)}
+    total = await request.count("countDeliveries", deliveries)
+    values = {"webhook": found, "deliveries": deliveries, "paging": paged(request, deliveries, total=total)}
     return Template("sponsor_webhook.html", values | {"names_of": names_of, "name_of": name_of})
 
 

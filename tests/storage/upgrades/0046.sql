@@ -1,0 +1,1 @@
+update identity set clock_ahead_ms = 86400000;
