@@ -74,13 +74,15 @@ class KeyIssuing(UnitOfWork):
         return chain(roots, self._tree.granted(*(root.id for root in roots)))
 
     def _end_exposed(self, order: EndExposed) -> Steps[Answer]:
+        """A text that its program has to refresh has ended before its key, which stays."""
         known: set[bytes] = set()
         changed: list[bytes] = []
         for each in order.found:
             key = self._key(self._snapshot.hashes.get(each.hash, ""))
-            if key is not None:
+            if key is not None and key.hash == each.hash:  # Its program may have refreshed it meanwhile.
                 known.add(each.hash)
-                changed += yield from self._end_found(key, each)
+                if key.text_expires_ms is None or self._now_ms < key.text_expires_ms:
+                    changed += yield from self._end_found(key, each)
         return ExposedEnded(frozenset(known), tuple(changed))
 
     def _end_found(self, key: Key, found: FoundKey) -> Steps[list[bytes]]:

@@ -58,7 +58,7 @@ select {keys}
 from api_keys where id = any ($1::text[]) order by id for update
 
 -- name: ids_of_hashes
--- The keys with some hashes. A key keeps its hash, so they are locked afterwards.
+-- The keys with some hashes. They are locked afterwards, and may have another hash then: that of a program's key changes.
 select id, hash from api_keys where hash = any ($1::bytea[])
 
 -- name: owners

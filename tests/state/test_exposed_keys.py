@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from actors.keys.exposures import EndExposed, ExposedEnded, FoundKey
+from actors.keys.state import decide
 from actors.shared.notices import notice
 from actors.values import Scope
 from tests.state.registry import ANN, BOB, HOUR, NOON, Registry
@@ -73,6 +74,22 @@ def test_a_key_that_works_takes_its_successor_along_and_one_that_has_ended_does_
         assert later.keys["k2"].revoked_ms is not None
         assert live(later) == left
         assert len(later.outbox) == (pass_ms == 0), "nothing that worked has ended"
+
+
+def test_the_text_of_an_authorized_program_takes_its_key_along_only_while_it_works(registry: Registry) -> None:
+    for ends_ms, left in ((NOON, {"k1", "k2", "k3", "k8", "k9"}), (NOON + 1, {"k1", "k8", "k9"})):
+        registry.keys["k2"] = replace(registry.keys["k2"], text_expires_ms=ends_ms)
+        assert report(registry, "2")[0] == {b"2"}
+        assert live(registry) == left
+
+
+def test_a_text_that_was_replaced_between_its_lookup_and_the_lock_ends_nothing(registry: Registry) -> None:
+    message = EndExposed((found(registry, "2"),))
+    snapshot = registry.snapshot([message])
+    snapshot.keys["k2"] = replace(snapshot.keys["k2"], hash=b"fresh")
+    decision = decide(snapshot, [message], NOON, registry.rules)
+    assert decision.answers == [ExposedEnded(frozenset(), ())]
+    assert decision.changed.keys == {}
 
 
 def test_an_anonymous_key_that_has_expired_can_be_claimed_no_more(registry: Registry) -> None:
