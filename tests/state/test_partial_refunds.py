@@ -147,6 +147,11 @@ REPORTS: dict[str, Callable[[Ledger, str], SettleRefund | OrderRefund]] = {
     "failed": lambda ledger, refund: told(ledger, refund, "Returned by the bank"),
     "answered": lambda ledger, refund: ledger.settle("b1", payment=PAYMENT, cents=PART, refund=refund),
     "ordered": lambda ledger, refund: ledger.refund("b1"),
+    "declined": lambda ledger, refund: ledger.settle("b1", "Not now"),
+    "counted": lambda ledger, refund: ledger.settle("b1", event=f"{refund}.total", payment=PAYMENT, total_cents=PART),
+    "another": lambda ledger, refund: ledger.settle(
+        "b1", event=f"{refund}.total", payment=PAYMENT, total_cents=PART + 1
+    ),
 }
 
 
@@ -175,6 +180,10 @@ def told(ledger: Ledger, refund: str, declined: str | None = None) -> SettleRefu
         (["made OLD", "failed OLD", "answered NEW"], REFUNDED, PART),
         (["made OLD", "failed OLD", "ordered", "made NEW", "answered NEW", "failed OLD"], REFUNDED, PART),
         (["failed OLD", "answered NEW"], REFUNDED, PART),
+        # An order that was declined to one node was carried out by another, or by hand.
+        (["declined OLD", "counted NEW"], REFUNDED, PART),
+        (["declined OLD", "counted NEW", "failed NEW"], REFUNDING, 0),
+        (["declined OLD", "another NEW"], PAID, PART + 1),
     ],
 )
 def test_an_outcome_is_that_of_the_attempt_it_names(
