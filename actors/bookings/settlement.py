@@ -180,8 +180,8 @@ def _total_with(booking: Booking, cents: int | None) -> int:
 
 def _refunded_so_far(unit: UnitOfWork, booking: Booking, total_cents: int, origin: Origin) -> Answer:
     """Record what was refunded of a payment in all. If that contains the refund that was ordered, or if nothing is left, the
-    booking ends: also if the order was declined, because another node's attempt may have been made, or somebody made up for it
-    by hand. Otherwise somebody refunded a part by hand, and it stays as it is."""
+    booking ends: also if the order was declined, because another node's attempt may have been made, or somebody made up for
+    it by hand. Otherwise somebody refunded a part by hand, and it stays as it is."""
     paid_cents, before = booking.paid_cents or 0, booking.by_refunds_cents
     total_cents = min(total_cents, paid_cents)
     more = total_cents - before
