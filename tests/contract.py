@@ -316,7 +316,13 @@ CONTRACT = {
     ),
     "listChanges": Row("GET /api/v1/changes", BOTS, query="cursor limit", cors=True, hot=True, more="410"),
     "getInventory": Row("GET /api/v1/sponsors/inventory", OPTIONAL, query="weekStart", cors=True, hot=True),
-    "getCalendar": Row("GET /api/v1/sponsors/calendar", OPTIONAL, query="weekStart weeks"),
+    "getCalendar": Row(
+        "GET /api/v1/sponsors/calendar",
+        OPTIONAL,
+        query="weekStart weeks",
+        tool="list_slot_weeks",
+        arguments={"weekStart": NEXT_WEEK, "weeks": 2},
+    ),
     "listPlacements": Row("GET /api/v1/sponsors/placements", OPTIONAL, cors=True, hot=True),
     "recordEvent": Row(
         "POST /api/v1/sponsors/events", OPTIONAL, EVENT, query="unit", passed=UNKNOWN, cors=True, hot=True, good=SEEN
@@ -347,7 +353,13 @@ CONTRACT = {
     "withdrawCampaign": Row("POST /api/v1/sponsors/campaigns/{id}/withdraw", account("sponsor:write"), more="409"),
     "pauseCampaign": Row("POST /api/v1/sponsors/campaigns/{id}/pause", account("sponsor:write"), more="409"),
     "resumeCampaign": Row("POST /api/v1/sponsors/campaigns/{id}/resume", account("sponsor:write"), more="409"),
-    "listBookings": Row("GET /api/v1/sponsors/bookings", account("sponsor:read"), query="cursor limit"),
+    "listBookings": Row(
+        "GET /api/v1/sponsors/bookings",
+        account("sponsor:read"),
+        query="cursor limit",
+        tool="list_bookings",
+        arguments={"limit": 2},
+    ),
     "createBooking": Row(
         "POST /api/v1/sponsors/bookings", account("billing:write"), BOOKING, passed=UNKNOWN, more="409"
     ),
@@ -358,7 +370,12 @@ CONTRACT = {
         passed=UNKNOWN,
         more="409",
     ),
-    "getBooking": Row("GET /api/v1/sponsors/bookings/{id}", account("sponsor:read")),
+    "getBooking": Row(
+        "GET /api/v1/sponsors/bookings/{id}",
+        account("sponsor:read"),
+        tool="get_booking",
+        arguments={"id": "unknown"},
+    ),
     "openCheckout": Row("POST /api/v1/sponsors/bookings/{id}/checkout", account("billing:write"), more="409"),
     "cancelBooking": Row("POST /api/v1/sponsors/bookings/{id}/cancel", account("billing:write"), more="409"),
     "requestRefund": Row(
@@ -373,11 +390,21 @@ CONTRACT = {
         {"note": "It was shown"},
         more="409",
     ),
-    "getDelivery": Row("GET /api/v1/sponsors/bookings/{id}/delivery", account("sponsor:read"), query="format"),
-    "listDeliveries": Row(
-        "GET /api/v1/sponsors/delivery", account("sponsor:read"), query="from to format campaignId slotId"
+    "getDelivery": Row(
+        "GET /api/v1/sponsors/bookings/{id}/delivery",
+        account("sponsor:read"),
+        query="format",
+        tool="get_booking_delivery",
+        arguments={"id": "unknown"},
     ),
-    "getRateCard": Row("GET /api/v1/sponsors/rate-card", OPTIONAL),
+    "listDeliveries": Row(
+        "GET /api/v1/sponsors/delivery",
+        account("sponsor:read"),
+        query="from to format campaignId slotId",
+        tool="get_delivery_report",
+        arguments={"from": "2026-11-01", "to": "2026-12-31"},
+    ),
+    "getRateCard": Row("GET /api/v1/sponsors/rate-card", OPTIONAL, tool="list_slot_prices"),
     "listInvoices": Row("GET /api/v1/sponsors/invoices", account("sponsor:read"), query="cursor limit format"),
     "getInvoices": Row("GET /api/v1/sponsors/bookings/{id}/invoice", account("sponsor:read")),
     "listScopedKeys": Row("GET /api/v1/sponsors/keys", account("keys:manage")),

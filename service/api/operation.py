@@ -36,6 +36,21 @@ Handler = Callable[[Services, Call], Awaitable[Answer | Refused]]
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    """The operation as a tool of the Model Context Protocol. Beside these words, an agent reads the first sentence of the
+    operation's description, which says what it returns.
+
+    `when` is one sentence that begins with "Use it". `example` has arguments. `bounds` is a sentence about arguments whose
+    bounds their schema does not have, such as periods.
+    """
+
+    name: str
+    when: str
+    example: Mapping[str, Any] = field(default_factory=dict)
+    bounds: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolList:
     """A list in the result of a tool beside what its operation returns: its property, what it has, and how it is read for the
     path values of a call that succeeded."""
@@ -89,14 +104,21 @@ class Operation:
     keyed: bool = False  # reads the header `Idempotency-Key`
     while_suspended: bool = False  # the session of a suspended account may call this
     pays: bool = False  # calls the payment processor, so the deadline is longer
-    third_party: bool = False  # the texts of the response are written by third parties
-    tool: str | None = None  # the name of the tool of the Model Context Protocol that calls this; for reads only
+    third_party: bool = False  # texts of the response are written by others than the operator
+    tool: Tool | None = None  # for reads only
     tool_list: ToolList | None = None  # what that tool's result has in addition
 
     @property
     def path_names(self) -> tuple[str, ...]:
         """The path's parameters, in order."""
         return tuple(re.findall(r"\{(\w+)\}", self.path))
+
+    @property
+    def tool_arguments(self) -> tuple[str, ...]:
+        """The parameters that its tool takes: those of the path, then those of the query. A tool returns no file."""
+        query = {} if self.query is None else self.query.model_fields
+        names = (each.alias or name for name, each in query.items())
+        return (*self.path_names, *(name for name in names if not (self.spreadsheet and name == "format")))
 
     @property
     def reads(self) -> bool:

@@ -89,7 +89,7 @@ class CatalogQuery(Query):
     )
     category: FreeText[_Words] = Field(
         default=None,
-        description="Only entries of this category of `listCategories`, in any case; none if it does not exist",
+        description="Only entries of this category of the list of categories, in any case; none if it does not exist",
     )
     cursor: Cursor = None
     limit: _Limit[Annotated[int, Field(ge=1, le=100)]] = DEFAULT_LIMIT

@@ -67,8 +67,8 @@ def refused(result: Any) -> Any:
     return json.loads(content["text"])
 
 
-def url(tool: str) -> str:
-    """The address of the operation behind a tool with the arguments of `TOOLS`."""
-    path, arguments = TOOLS[tool]
+def url(tool: str, arguments: Mapping[str, Any]) -> str:
+    """The address of the operation behind a tool with these arguments."""
+    path = TOOLS[tool][0]
     query = "&".join(f"{name}={value}" for name, value in arguments.items() if f"{{{name}}}" not in path)
     return path.format(**arguments) + (f"?{query}" if query else "")

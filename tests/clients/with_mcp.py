@@ -6,6 +6,7 @@ anonymous key without a request left.
 
 import json
 import os
+import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -18,6 +19,15 @@ from mcp_types import CallToolResult, TextContent
 
 URL = f"{os.environ['CATALOG_URL']}/mcp"
 NO_METHOD, WRONG_PARAMETERS = -32601, -32602
+
+OWN: dict[str, dict[str, Any]] = {
+    "get_usage": {},
+    "list_bookings": {},
+    "get_booking": {"id": "bok_unknown"},
+    "get_booking_delivery": {"id": "bok_unknown"},
+    "get_delivery_report": {},
+}
+"""The tools that need a key, with arguments."""
 
 Use = Callable[[Client], Awaitable[None]]
 
@@ -78,26 +88,56 @@ async def reads(client: Client) -> int:
     bot = await called(client, "get_bot", {"slug": first["data"][0]["slug"]})
     assert {key: value for key, value in bot.items() if key != "related"} == first["data"][0]
     assert await called(client, "list_categories")
+    assert await free_weeks(client)
+    assert (await called(client, "list_slot_prices"))["slots"]
     assert (await refused(client, "get_bot", {"slug": "no-such-bot"}))["error"] == "not_found"
     assert (await refused(client, "search_bots", {"limit": 1_000}))["error"] == "invalid_request"
     assert "query" in (await refused(client, "search_bots", {"query": "invoice"}))["message"]
     assert await error_of(client.call_tool("no_such_tool")) == WRONG_PARAMETERS
     assert await error_of(client.list_prompts()) == NO_METHOD
     # All but the call of no tool, and that with an argument of no tool.
-    return 9
+    return 11
+
+
+async def free_weeks(client: Client) -> list[tuple[str, int]]:
+    """The ids of slots, each with the start of a week in which it is free."""
+    weeks = (await called(client, "list_slot_weeks", {"weeks": 3}))["weeks"]
+    return [(slot["id"], week["weekStart"]) for week in weeks for slot in week["slots"] if slot.get("available")]
 
 
 async def without_a_key(client: Client) -> None:
     await reads(client)
-    assert (await refused(client, "get_usage"))["error"] == "unauthorized"
+    for tool, arguments in OWN.items():
+        assert (await refused(client, tool, arguments))["error"] == "unauthorized"
 
 
 async def with_a_key(client: Client) -> None:
     before = await called(client, "get_usage")
     assert before["email"] == "agent@example.com"
     charged = await reads(client)
+    [booking] = (await called(client, "list_bookings", {"limit": 5}))["items"]
+    assert (await called(client, "get_booking", {"id": booking["id"]}))["booking"] == booking
+    assert (await called(client, "get_booking_delivery", {"id": booking["id"]}))["impressions"] == 0
+    assert (await called(client, "get_delivery_report"))["items"] == []
+    assert (await refused(client, "get_delivery_report", {"format": "csv"}))["error"] == "invalid_request"
     after = await called(client, "get_usage")
-    assert after["requestsUsed"] - before["requestsUsed"] == charged, after
+    assert after["requestsUsed"] - before["requestsUsed"] == charged + 4, after
+
+
+async def books(client: Client) -> None:
+    """Book a free week by HTTP, because no tool changes anything."""
+    slot_id, week = (await free_weeks(client))[0]
+    brand = {
+        "name": "Agent Tools",
+        "website": "https://agent.example.com/",
+        "headline": "Agents",
+        "body": "All of them.",
+    }
+    body = brand | {"slotId": slot_id, "weekStart": week, "idempotencyKey": str(uuid.uuid4())}
+    headers = {"Authorization": f"Bearer {os.environ['CATALOG_KEY']}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=20.0, trust_env=False) as http:
+        response = await http.post(f"{os.environ['CATALOG_URL']}/api/v1/sponsors/bookings/start", json=body)
+    assert response.status_code == 200, response.text
 
 
 async def with_a_key_that_is_used_up(client: Client) -> None:
@@ -128,6 +168,7 @@ async def too_fast(client: Client) -> None:
 
 async def main() -> None:
     key, used_up = os.environ["CATALOG_KEY"], os.environ["CATALOG_USED_UP"]
+    await connected(books, None, "auto")
     for mode in ("legacy", "auto"):
         await connected(without_a_key, None, mode)
         await connected(with_a_key, key, mode)

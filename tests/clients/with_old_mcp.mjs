@@ -12,6 +12,8 @@ const calls = {
   search_use_cases: { q: "invoice", limit: 3 },
   search_bots: { limit: 2 },
   list_categories: {},
+  list_slot_weeks: { weeks: 2 },
+  list_bookings: {},
   get_usage: {},
 };
 const headers = { "X-Request-Id": "with-old-mcp", Authorization: `Bearer ${process.env.CATALOG_KEY}` };

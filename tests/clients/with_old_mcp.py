@@ -14,6 +14,8 @@ CALLS: dict[str, dict[str, object]] = {
     "search_use_cases": {"q": "invoice", "limit": 3.0},
     "search_bots": {"limit": 2},
     "list_categories": {},
+    "list_slot_weeks": {"weeks": 2},
+    "list_bookings": {},
     "get_usage": {},
 }
 

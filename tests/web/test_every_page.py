@@ -114,7 +114,7 @@ def _targets(html: str, path: str) -> set[str]:
         if element.tag == "form" and element.attributes["method"] == "get":
             named.append(element.attributes.get("action", path))
         targets |= {urljoin(path, each) for each in named if not each.startswith("#")}
-    return {target for target in targets if not urlsplit(target).netloc and not target.startswith("/static/")}
+    return {target for target in targets if not any(urlsplit(target)[:2]) and not target.startswith("/static/")}
 
 
 async def test_a_page_of_an_account_asks_who_is_not_signed_in_to_and_comes_back(world: World) -> None:

@@ -46,6 +46,7 @@ SERVER = wire.Implementation(name="catalog-service", title="Catalog and Sponsors
 INSTRUCTIONS = (
     "Search this catalog for use cases of automation and for bot templates, then read one by its slug. No key is needed. "
     "With the header `Authorization: Bearer <key>`, calls count for that key, and `get_usage` returns what is left. "
+    "Slots for ads have prices and free weeks; with a key of an account, its bookings and their delivery can be read. "
     f"{THIRD_PARTY}"
 )
 

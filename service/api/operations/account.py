@@ -13,7 +13,7 @@ from service.api.context import Services
 from service.api.cookies import SESSION
 from service.api.errors import Family, unavailable
 from service.api.messages import Answer, respond
-from service.api.operation import Call, Operation, account_operation
+from service.api.operation import Call, Operation, Tool, account_operation
 from service.api.operations.scoped_keys import edit, refused_end, revoke, rotate
 from service.api.policy import Access
 from service.schemas.account import (
@@ -156,7 +156,7 @@ def usage_of(
 ROWS = (
     Operation(
         name="getUsage",
-        tool="get_usage",
+        tool=Tool("get_usage", "Use it to see how many requests a key has left, and until when it works."),
         method="GET",
         path="/api/v1/usage",
         summary="Get usage",

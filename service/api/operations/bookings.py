@@ -15,7 +15,7 @@ from actors.values import AuditRecord, Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import unavailable
 from service.api.messages import Answer, respond
-from service.api.operation import Call, account_operation, admin_write
+from service.api.operation import Call, Tool, account_operation, admin_write
 from service.api.operations.responses import list_page, newest_first, with_id
 from service.schemas.bookings import (
     Booking,
@@ -205,6 +205,7 @@ async def decline_refund(services: Services, call: Call, booking_id: str) -> Ans
 ROWS = (
     _bookings(
         name="listBookings",
+        tool=Tool("list_bookings", "Use it to see which weeks an account has booked, and their states.", {"limit": 5}),
         method="GET",
         path="/api/v1/sponsors/bookings",
         summary="List your bookings",
@@ -212,6 +213,7 @@ ROWS = (
         handler=list_bookings,
         result=BookingPage,
         query=SponsorshipQuery,
+        third_party=True,
         scopes=(Scope.SPONSOR_READ,),
     ),
     _changing(
@@ -255,12 +257,18 @@ ROWS = (
     ),
     _bookings(
         name="getBooking",
+        tool=Tool(
+            "get_booking",
+            "Use it to see the state, the next step and the payment of a booking.",
+            {"id": "bok_1B2c3D4e5F6g7H8i9J0kLm"},
+        ),
         method="GET",
         path="/api/v1/sponsors/bookings/{id}",
         summary="Get one booking and its receipt",
         description="Returns one of your bookings. The receipt is null until the booking is paid.",
         handler=read_booking,
         result=BookingWithReceipt,
+        third_party=True,
         scopes=(Scope.SPONSOR_READ,),
         codes=(Code.NOT_FOUND,),
     ),

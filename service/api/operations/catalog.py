@@ -11,7 +11,7 @@ from actors.values import Code, Overloaded, Refused, Scope
 from service.api.context import Services
 from service.api.errors import unavailable
 from service.api.messages import NO_STORE, Answer
-from service.api.operation import Call, Operation, ToolList
+from service.api.operation import Call, Operation, Tool, ToolList
 from service.api.operations.responses import OK, cached, linked
 from service.api.policy import Access
 from service.schemas.catalog import Bot, BotPage, CategoryList, ChangePage, Related, UseCase, UseCasePage
@@ -147,9 +147,10 @@ async def _related(services: Services, kind: Kind, slug: str) -> Page:
 
 
 SEARCHING = (
-    "Returns entries newest first. With `q`, returns the best matches, best first, without a cursor. If no entry has all "
+    "Returns {}, newest first, or with `q` the best matches, best first and without a cursor. If no entry has all "
     "words, returns those that have the most of them, with the header `X-Search-Relaxed`."
 )
+READING = "Use it to read an entry whose slug a search returned, or the `related` of another entry."
 
 _RELATED = partial(
     ToolList, "related", Related, "Entries of the same list with similar words, closest first; empty if there are none"
@@ -171,10 +172,14 @@ _reading = partial(
 ROWS = (
     _reading(
         name="listUseCases",
-        tool="search_use_cases",
+        tool=Tool(
+            "search_use_cases",
+            "Use it to find what people have automated, such as a task, a line of work or a tool.",
+            {"q": "invoice reminders", "limit": 5},
+        ),
         path="/api/v1/usecases",
         summary="List or search use cases",
-        description=SEARCHING,
+        description=SEARCHING.format("use cases"),
         handler=list_usecases,
         result=UseCasePage,
         query=CatalogQuery,
@@ -183,7 +188,7 @@ ROWS = (
     ),
     _reading(
         name="getUseCase",
-        tool="get_use_case",
+        tool=Tool("get_use_case", READING, {"slug": "chasing-late-invoices"}),
         tool_list=_RELATED(partial(_named, Kind.USECASES)),
         path="/api/v1/usecases/{slug}",
         summary="Get one use case",
@@ -195,10 +200,14 @@ ROWS = (
     ),
     _reading(
         name="listBots",
-        tool="search_bots",
+        tool=Tool(
+            "search_bots",
+            "Use it to find a bot template to start from.",
+            {"q": "customer support", "limit": 5},
+        ),
         path="/api/v1/bots",
         summary="List or search bot templates",
-        description=SEARCHING,
+        description=SEARCHING.format("bot templates"),
         handler=list_bots,
         result=BotPage,
         query=CatalogQuery,
@@ -206,7 +215,7 @@ ROWS = (
     ),
     _reading(
         name="getBot",
-        tool="get_bot",
+        tool=Tool("get_bot", READING, {"slug": "invoice-chaser"}),
         tool_list=_RELATED(partial(_named, Kind.BOTS)),
         path="/api/v1/bots/{slug}",
         summary="Get one bot template",
@@ -217,7 +226,7 @@ ROWS = (
     ),
     _reading(
         name="listCategories",
-        tool="list_categories",
+        tool=Tool("list_categories", "Use it to see which values the argument `category` of the searches takes."),
         path="/api/v1/categories",
         summary="List the categories",
         description="Returns the categories by name, with the number of use cases and bot templates that each has.",

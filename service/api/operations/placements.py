@@ -9,7 +9,7 @@ from actors.values import Code, Problem, Refused
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
-from service.api.operation import Call, Operation
+from service.api.operation import Call, Operation, Tool
 from service.api.operations.responses import cached, with_id
 from service.api.policy import Access, Budget
 from service.schemas.internal import ShareOfVoice, WeekShare
@@ -111,9 +111,16 @@ ROWS = (
     ),
     _showing(
         name="getCalendar",
+        tool=Tool(
+            "list_slot_weeks",
+            "Use it to see in which weeks a slot is free and what it costs then.",
+            {"weeks": 4},
+            f"`weekStart` is at most {WEEKS_BACK} week back, by default this week.",
+        ),
         path="/api/v1/sponsors/calendar",
         summary="Get the calendar of several weeks",
-        description="Returns the inventory of consecutive weeks, up to the last one that can be booked.",
+        description="Returns the slots of consecutive weeks with their prices, and whether each can be booked, up to the "
+        "last week that can be.",
         handler=get_calendar,
         result=Calendar,
         query=CalendarQuery,
@@ -134,6 +141,7 @@ ROWS = (
 RATE_CARD = (
     _showing(
         name="getRateCard",
+        tool=Tool("list_slot_prices", "Use it to see what an ad costs, and which weeks are free next."),
         path="/api/v1/sponsors/rate-card",
         summary="Get the rate card",
         description="Returns the slots that are for sale, their prices and next free weeks, and what past sponsors reached.",

@@ -24,7 +24,7 @@ from actors.clock import DAY_MS, day_of
 from actors.values import Code, Filtered, Problem, Refused, Scope
 from service.api.context import Services
 from service.api.messages import Answer
-from service.api.operation import Call, account_operation
+from service.api.operation import Call, Tool, account_operation
 from service.api.operations.responses import newest_first, with_id
 from service.api.spreadsheets import Cell, Spreadsheet, csv_answer
 from service.schemas.bookings import Delivery, DeliveryDay
@@ -267,11 +267,18 @@ def delivery_of(delivered: BookingDelivered, now_ms: int) -> Delivery:
     return Delivery(items=items, **counted | {"ctr": clicks / impressions if impressions else None})
 
 
-_reporting = partial(account_operation, method="GET", tag="Bookings", spreadsheet=True, scopes=(Scope.SPONSOR_READ,))
+_reporting = partial(
+    account_operation, method="GET", tag="Bookings", spreadsheet=True, third_party=True, scopes=(Scope.SPONSOR_READ,)
+)
 
 ROWS = (
     _reporting(
         name="getDelivery",
+        tool=Tool(
+            "get_booking_delivery",
+            "Use it to see what a booking delivered, by day and by website.",
+            {"id": "bok_1B2c3D4e5F6g7H8i9J0kLm"},
+        ),
         path="/api/v1/sponsors/bookings/{id}/delivery",
         summary="Get the daily delivery of a booking",
         description="Returns the impressions and clicks of each day of a paid booking up to today, in order, including "
@@ -283,6 +290,13 @@ ROWS = (
     ),
     _reporting(
         name="listDeliveries",
+        tool=Tool(
+            "get_delivery_report",
+            "Use it to compare bookings, campaigns or slots over a period.",
+            {"from": "2026-11-01", "to": "2026-11-30"},
+            f"`from` and `to` are UTC days, at most {MAX_DAYS} days in all and by default the last {USUAL_DAYS}; a report "
+            f"has at most {MAX_ROWS:,} rows.",
+        ),
         path="/api/v1/sponsors/delivery",
         summary="List the deliveries of all your bookings",
         description="Returns the impressions and clicks of each booking and day, bookings oldest first, and sums by campaign "

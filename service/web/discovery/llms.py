@@ -13,6 +13,7 @@ from service.api.operation import Operation
 from service.api.policy import Access
 from service.config.model import Config
 from service.terminal.output import duration
+from service.web.pages.parts.connecting import connections
 
 MAIN_TAGS = ("Keys", "Catalog", "Account", "Sponsorship", "Device login")
 """The operations that most agents need, in this order. Those of other tags are optional."""
@@ -67,6 +68,10 @@ Search, then read one entry:
     curl '{base_url}{paths["listUseCases"]}?q=invoices&limit=3'
     curl {base_url}{paths["getUseCase"].replace("{slug}", "SLUG")}
 
+Clients of the Model Context Protocol connect to {base_url}{MCP_PATH}. One of these lines adds it to a client:
+
+{_ways(base_url)}
+
 - {THIRD_PARTY}
 - Times are epoch milliseconds in UTC.
 - An error is JSON with `error`, a stable code, and `message`, for people. `fields` names each wrong field, and `hint` is the
@@ -75,13 +80,24 @@ Search, then read one entry:
 - A list has the cursor of its next page, and the address of that page as a `Link` header with `rel="next"`."""
 
 
+def _ways(base_url: str) -> str:
+    """The links, commands and settings that connect a client, each on a line."""
+    ways = [
+        (way.client, " ".join(text.split()))
+        for way in connections(base_url)
+        for text in (way.command, way.link, way.file)
+    ]
+    return "\n".join(f"    {client}: {text}" for client, text in ways if text)
+
+
 def _entrances(base_url: str) -> Iterable[str]:
     yield _link(
         "OpenAPI document", f"{base_url}/openapi.json", "Every operation with its parameters, responses and errors."
     )
     yield _link("Reference", f"{base_url}/docs", "The same for people.")
     note = (
-        "Model Context Protocol, streamable HTTP, by POST: tools that search and read the catalog. A key is optional."
+        "Model Context Protocol, streamable HTTP, by POST: tools that search and read the catalog, the prices of slots, and "
+        "an account's bookings. Usage and bookings need a key."
     )
     yield _link("MCP endpoint", base_url + MCP_PATH, note)
     metadata = f"{base_url}/.well-known/oauth-authorization-server"

@@ -22,6 +22,7 @@ from service.http.asgi import Scope
 from service.web.compression import Compressor
 from service.web.page_pipeline import PAGE_HEADERS
 from service.web.page_views import document_response, page_view
+from service.web.pages.parts.connecting import connections
 from service.web.pages.parts.page import Page, PageRequest, Template, nothing_here
 from service.web.reference.contents import LONGEST_QUERY, Contents, Entry, Row, read, search
 from service.web.reference.runs import RUN, for_person, related
@@ -121,7 +122,12 @@ class Reference:
 
     @property
     def _common(self) -> dict[str, Any]:
-        return {"contents": self._contents, "cookie": SESSION.name(self._base_url), "indexed": True}
+        return {
+            "contents": self._contents,
+            "cookie": SESSION.name(self._base_url),
+            "ways": connections(self._base_url),
+            "indexed": True,
+        }
 
     def _page_of(self, name: str) -> tuple[str, dict[str, Any]] | None:
         """The template and the values of the page of an operation or a group."""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from service.web.pages.parts.connecting import connections
 from service.web.pages.parts.page import Page, PageRequest, Template
 from service.web.pages.parts.structured_data import website
 from service.web.pages.public.catalog import sponsored
@@ -32,6 +33,7 @@ async def home(request: PageRequest) -> Template:
             "topics": [each for each in topics if each["useCases"]],
             "answer": answer_of(usecases),
             "monthly": request.config.tiers.claimed.monthly,
+            "ways": connections(request.base_url),
             "lowest": await _lowest(request),
             "ads": await sponsored(request),
             "structured": website(request.base_url, request.config.site.title),
