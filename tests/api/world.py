@@ -1,5 +1,6 @@
 """The whole service above storage: the real application and actors, with stores in memory and virtual time."""
 
+import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -36,6 +37,7 @@ from service.config.loading import load
 from service.config.model import Config
 from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
+from service.outside.client_documents import FetchedDocument
 from service.running.assembly import Classes, Ports, assemble
 from service.running.server_secret import Secrets
 from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
@@ -126,6 +128,24 @@ class Endpoints:
         return self.status
 
 
+class Documents:
+    """Metadata documents of clients by their address, and what was fetched."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, FetchedDocument] = {}
+        self.fetched: list[str] = []
+
+    def put(self, url: str, document: object, max_age_seconds: int | None = None) -> None:
+        self.documents[url] = FetchedDocument(json.dumps(document).encode(), max_age_seconds)
+
+    async def fetch(self, url: str) -> FetchedDocument:
+        await trio.lowlevel.checkpoint()
+        self.fetched.append(url)
+        if url not in self.documents:
+            raise DeliveryFailed("status 404", 404)
+        return self.documents[url]
+
+
 @dataclass(slots=True)
 class Announcer:
     """Announcements of stores in memory."""
@@ -153,6 +173,7 @@ class World:
     client: Client
     postbox: Postbox
     endpoints: Endpoints
+    documents: Documents
     node_memory: Memory
     agent: Agent = field(default_factory=lambda: Agent("cli", "tests"))
     entropy: SeededEntropy = field(default_factory=lambda: SeededEntropy(7))
@@ -376,7 +397,7 @@ async def open_world(
         retention=MemoryRetention(memory),
         webhooks=MemoryWebhooks(memory),
     )
-    endpoints = Endpoints()
+    endpoints, documents = Endpoints(), Documents()
     ports = Ports(
         replace(NODE, id=f"n{number}"),
         clock,
@@ -384,6 +405,7 @@ async def open_world(
         SECRETS,
         mail=postbox,
         receivers=endpoints,
+        fetch=documents.fetch,
         tracer=tracer,
         classes=Classes(catalog=PromptCatalog),
     )
@@ -408,6 +430,7 @@ async def open_world(
             client,
             postbox,
             endpoints,
+            documents,
             node_memory,
         )
 

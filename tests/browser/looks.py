@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from playwright.sync_api import Browser
 
@@ -15,6 +16,7 @@ from actors.times import WEEK_MS
 from service.web.pages.parts.page import Audience
 from service.web.pages.table import PAGES
 from tests.acceptance.processes import Service, until
+from tests.api.oauth import VERIFIER, challenge_of
 from tests.browser.conftest import ADMIN
 from tests.browser.people import Person
 from tests.browser.walking import Sponsor, counts, decides, ends, makes_slot, reports
@@ -66,6 +68,14 @@ LOOKS = (
     Look("outbox", "/dev/outbox"),
     Look("components", "/dev/components", who=("visitor",)),
     Look("device", "/device"),
+    Look("authorize", "/oauth/authorize", "/oauth/authorize?AUTHORIZE", ("account",)),
+    Look(
+        "authorize-refused",
+        "/oauth/authorize",
+        "/oauth/authorize?AUTHORIZE&response_type=token",
+        ("account",),
+        status=400,
+    ),
     Look("device-asked", "/device", "/device?user_code=DEVICE", ("account",), pressed="Continue"),
     Look("dashboard", "/dashboard"),
     Look("security", "/dashboard/security"),
@@ -196,8 +206,27 @@ def placeholders(node: Service, people: Mapping[str, Person]) -> dict[str, str]:
         "CHECKOUT": again.json()["checkoutUrl"].removeprefix(node.url),
         "END": _link(node, "end"),
         "STOP": _stop_link(node, key),
+        "AUTHORIZE": authorization(node),
         "DEVICE": node.post("/api/v1/auth/device", {"client_id": "terminal"}).json()["user_code"],
     }
+
+
+def authorization(node: Service, redirect_uri: str = "https://agent.example.com/oauth/callback") -> str:
+    """The request of a program that is registered for a redirect URI."""
+    registration = {"client_name": "Research agent", "redirect_uris": [redirect_uri]}
+    client = node.post("/oauth/register", registration).json()
+    return urlencode(
+        {
+            "response_type": "code",
+            "client_id": client["client_id"],
+            "redirect_uri": redirect_uri,
+            "scope": "library:read sponsor:read",
+            "state": "a state",
+            "code_challenge": challenge_of(VERIFIER),
+            "code_challenge_method": "S256",
+            "resource": f"{node.url}/mcp",
+        }
+    )
 
 
 def _shared_report(node: Service, person: Person) -> str:

@@ -97,7 +97,7 @@ async def _read(stream: trio.abc.Stream) -> Request:
     head, _, body = bytes(data).partition(b"\r\n\r\n")
     line, *fields = head.decode().split("\r\n")
     headers = dict(each.split(": ", 1) for each in fields)
-    while len(body) < int(headers["Content-Length"]):
+    while len(body) < int(headers.get("Content-Length", 0)):
         body += await stream.receive_some(4_096)
     return Request(line, headers, body)
 

@@ -58,17 +58,17 @@ class RegisteredClients:
     def __init__(self, signer: TokenSigner) -> None:
         self._signer = signer
 
-    def register(self, name: str, redirect_uris: Sequence[str], now_ms: int) -> str:
-        """The id of a new client."""
+    def register(self, name: str, redirect_uris: Sequence[str], now_ms: int, number: int) -> str:
+        """The id of a new client. `number` tells it from others that register the same."""
         hashes = dict.fromkeys(map(hash_of, redirect_uris))
-        return PREFIX + self._signer.sign(PURPOSE, (name, now_ms // DAY_MS, *hashes))
+        return PREFIX + self._signer.sign(PURPOSE, (name, now_ms // DAY_MS, number, *hashes))
 
     def read(self, client_id: str) -> RegisteredClient | None:
         """The client with this id; None if this service did not make it."""
         if not client_id.startswith(PREFIX):
             return None
         try:
-            name, day, *hashes = self._signer.verify(PURPOSE, client_id.removeprefix(PREFIX))
+            name, day, _, *hashes = self._signer.verify(PURPOSE, client_id.removeprefix(PREFIX))
         except BadToken:
             return None
         return RegisteredClient(name, day * DAY_MS, tuple(hashes))

@@ -27,6 +27,7 @@ from service.schemas.oauth import (
 )
 
 CREATED = 201
+NUMBER_BYTES = 6
 GRANTS = (AUTHORIZATION_CODE, REFRESH_TOKEN, GRANT)
 
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
@@ -37,9 +38,9 @@ async def register(services: Services, call: Call) -> Answer | Refused:
     if refused := refused_redirects(body.redirect_uris):
         return refused
     now_ms, uris = services.clock.now_ms(), body.redirect_uris
-    name = registered_name(body.client_name, uris)
+    name, number = registered_name(body.client_name, uris), int.from_bytes(services.entropy.token(NUMBER_BYTES))
     registered = ClientRegistered(
-        client_id=services.clients.registered.register(name, uris, now_ms),
+        client_id=services.clients.registered.register(name, uris, now_ms, number),
         client_id_issued_at=now_ms // SECOND_MS,
         client_name=name,
         redirect_uris=uris,
