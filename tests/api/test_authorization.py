@@ -37,3 +37,13 @@ async def test_a_client_comes_from_the_address_to_a_key_by_one_approval(world: W
     assert (revoked.words, revoked.json) == ("200", {})
     ended = await send(world, message("ping"), again["access_token"])
     assert (ended.status, 'error="invalid_token"' in (ended.header("www-authenticate") or "")) == (401, True)
+
+
+async def test_a_text_that_was_replaced_is_refused_at_once_without_the_announcement(world: World) -> None:
+    client = await agent(world)
+    tokens = await client.tokens(world.session(ANN))
+    assert (await call(world, "get_usage", {}, tokens["access_token"]))["isError"] is False
+    world.memory.listeners.clear()
+    assert (await client.refreshed(tokens["refresh_token"])).words == "200"
+    replaced = await send(world, message("ping"), tokens["access_token"])
+    assert replaced.status == 401
