@@ -282,6 +282,8 @@ def outcome(*more: tuple[str, str], **changed: str | None) -> str:
         ({}, "valid"),
         ({"state": None}, "valid"),
         ({"scope": "library:read sponsor:read"}, "valid"),
+        ({"scope": "library:read offline_access"}, "valid"),
+        ({"scope": "openid email profile"}, "valid"),
         ({"resource": BASE_URL}, "valid"),
         ({"resource": f"{BASE_URL}/mcp/"}, "valid"),
         ({"response_mode": "query", "prompt": "consent", "nonce": "n", "unknown": "x"}, "valid"),
@@ -305,7 +307,7 @@ def outcome(*more: tuple[str, str], **changed: str | None) -> str:
         ({"code_challenge": "+" * 43}, "invalid_request"),
         ({"scope": "library:read admin:write"}, "invalid_scope"),
         ({"scope": "billing:write"}, "invalid_scope"),
-        ({"scope": "openid"}, "invalid_scope"),
+        ({"scope": "library:read OpenID"}, "invalid_scope"),
         ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
         ({"resource": f"{BASE_URL}/other"}, "invalid_target"),
         ({"resource": f"{BASE_URL}.evil.example/mcp"}, "invalid_target"),
@@ -338,6 +340,8 @@ def test_a_request_asks_for_the_library_unless_it_says_more() -> None:
     both = asked(scope="sponsor:read  library:read sponsor:read", resource=f"{BASE_URL}/")
     assert (both.scopes, both.resource) == ((Scope.LIBRARY_READ, Scope.SPONSOR_READ), BASE_URL)
     assert len(both.challenge) == 32
+    assert asked(scope="openid email profile").scopes == (Scope.LIBRARY_READ,)
+    assert asked(scope="sponsor:read offline_access").scopes == (Scope.SPONSOR_READ,)
 
 
 def test_the_host_of_a_resource_has_no_case() -> None:
