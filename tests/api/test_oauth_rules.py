@@ -221,6 +221,7 @@ def test_the_address_of_a_metadata_document_can_be_read_in_one_way(url: str, tak
 
 URL = "https://client.example.com/metadata.json"
 DOCUMENT = {"client_id": URL, "client_name": "A client", "redirect_uris": [CALLBACK, "javascript:alert(1)"]}
+KEYED = {"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": "https://client.example.com/jwks.json"}
 
 
 @pytest.mark.parametrize(
@@ -231,7 +232,12 @@ DOCUMENT = {"client_id": URL, "client_name": "A client", "redirect_uris": [CALLB
         ({**DOCUMENT, "client_name": ["a"]}, "client.example.com"),
         (DOCUMENT | {"client_id": f"{URL}/"}, None),
         (DOCUMENT | {"client_id": None}, None),
-        (DOCUMENT | {"token_endpoint_auth_method": "private_key_jwt"}, None),
+        (DOCUMENT | KEYED, None),
+        (DOCUMENT | {"token_endpoint_auth_methods_supported": ["none"]}, "A client"),
+        (DOCUMENT | KEYED | {"token_endpoint_auth_methods_supported": ["none", "private_key_jwt"]}, "A client"),
+        (DOCUMENT | KEYED | {"token_endpoint_auth_methods_supported": ["private_key_jwt"]}, None),
+        (DOCUMENT | KEYED | {"token_endpoint_auth_methods_supported": "none"}, None),
+        (DOCUMENT | KEYED | {"token_endpoint_auth_methods_supported": [["none"]]}, None),
         (DOCUMENT | {"client_secret": "a secret"}, None),
         (DOCUMENT | {"redirect_uris": CALLBACK}, None),
         (DOCUMENT | {"redirect_uris": [7]}, None),
