@@ -24,7 +24,7 @@ PURPOSE = "client"
 
 LONGEST_ID = 2_000
 LONGEST_NAME = 64
-MAX_REDIRECTS = 5
+MAX_REDIRECTS = 10
 MAX_REDIRECT_CHARACTERS = 1_000
 """Of all redirect URIs of a registration together."""
 
