@@ -167,4 +167,4 @@ def _no_grant(why: str) -> Refused:
 
 
 def _other_resource() -> Refused:
-    return Refused(Code.INVALID_TARGET, "The `resource` is not the one of the authorization request.")
+    return Refused(Code.INVALID_TARGET, "The resource is not the one of the authorization request.")

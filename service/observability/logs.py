@@ -14,9 +14,11 @@ from typing import Any, Literal, TextIO
 from actors.clock import SECOND_MS, SystemClock
 from actors.kernel.mailbox import request_id, trace_context
 from actors.shared.credentials import (
+    AUTHORIZATION_CODE,
     BROWSER_TOKEN,
     CLAIM_TOKEN,
     DEVICE_CODE,
+    REFRESH_TOKEN,
     SESSION_TOKEN,
     SHARE_TOKEN,
     SIGN_IN_LINK_TOKEN,
@@ -35,6 +37,8 @@ _TOKENS = (
     BROWSER_TOKEN.prefix,
     SIGN_IN_LINK_TOKEN.prefix,
     SHARE_TOKEN.prefix,
+    AUTHORIZATION_CODE.prefix,
+    REFRESH_TOKEN.prefix,
 )
 _SECRET = re.compile(rf"(cs_(?:{'|'.join(Kind)})_[0-9A-Za-z]{{4}}|{'|'.join(_TOKENS)})[0-9A-Za-z_]+")
 """Keys, after the part that may be shown, and tokens, whole or truncated."""

@@ -29,6 +29,7 @@ ATTACKS = {
         attacks.malformed_flood,
         attacks.churn,
         attacks.code_guesses,
+        attacks.token_guesses,
         http2.http2_on_the_plain_port,
         http2.ping_flood,
         http2.settings_flood,

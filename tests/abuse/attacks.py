@@ -3,9 +3,11 @@
 import json
 import random
 from collections.abc import Awaitable, Callable
+from string import ascii_letters
 
 import trio
 
+from actors.shared.credentials import AUTHORIZATION_CODE, REFRESH_TOKEN
 from tests.abuse.ground import Ground, wait_closed
 
 VICTIM = "owner@example.com"
@@ -154,6 +156,32 @@ async def code_guesses(ground: Ground) -> None:
                 body = {"email": VICTIM, "code": f"{random.randrange(10**6):06d}"}
                 await stream.send_all(_posted("/api/v1/auth/session/complete", body, last=number == 3))
                 ground.counts["guesses"] += 1
+            await wait_closed(stream)
+
+    await _without_pause(ground, 16, one)
+
+
+async def token_guesses(ground: Ground) -> None:
+    """16 strangers at a time, each at an address of its own, who register clients and guess at codes and refresh tokens."""
+
+    async def one(ground: Ground) -> None:
+        source = f"127.{random.randint(1, 200)}.{random.randint(0, 255)}.{random.randint(1, 254)}"
+        redirect_uri, client_id = "http://127.0.0.1:8123/callback", "https://client.example.com/metadata.json"
+        async with ground.connection(source=source) as stream:
+            for number in range(8):
+                await stream.send_all(_posted("/oauth/register", {"redirect_uris": [redirect_uri]}))
+                guess = "".join(random.choices(ascii_letters, k=43))
+                exchange = {
+                    "grant_type": "authorization_code",
+                    "code": f"{AUTHORIZATION_CODE.prefix}{guess}",
+                    "redirect_uri": redirect_uri,
+                }
+                exchange |= {"client_id": client_id, "code_verifier": guess}
+                await stream.send_all(_posted("/oauth/token", exchange))
+                refresh = {"grant_type": "refresh_token", "refresh_token": f"{REFRESH_TOKEN.prefix}{guess}{guess}"}
+                await stream.send_all(_posted("/oauth/token", refresh | {"client_id": client_id}, last=number == 7))
+                ground.counts["registrations"] += 1
+                ground.counts["guesses"] += 2
             await wait_closed(stream)
 
     await _without_pause(ground, 16, one)

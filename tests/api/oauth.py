@@ -32,7 +32,7 @@ async def registered(world: World, *uris: str, **metadata: Any) -> str:
 
 
 @dataclass
-class Agent:
+class Program:
     """A client that is registered, and what it asks for. Parameters that are None are left out."""
 
     world: World
@@ -115,5 +115,5 @@ def answer_of(response: Response) -> dict[str, str]:
     return dict(parse_qsl((response.header("location") or "").partition("?")[2]))
 
 
-async def agent(world: World, **metadata: Any) -> Agent:
-    return Agent(world, await registered(world, **metadata))
+async def agent(world: World, **metadata: Any) -> Program:
+    return Program(world, await registered(world, **metadata))

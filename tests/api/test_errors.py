@@ -11,8 +11,10 @@ CLAIM, MINT, DEVICE = "/api/v1/auth/claim", "/api/v1/auth/agent", "/api/v1/auth/
 
 STATUSES = {
     400: {"invalid_request", "invalid_claim", "invalid_code", "invalid_passkey"}
-    | {"authorization_pending", "slow_down", "expired_token", "access_denied"},
-    401: {"unauthorized", "invalid_api_key"},
+    | {"authorization_pending", "slow_down", "expired_token", "access_denied"}
+    | {"invalid_grant", "invalid_client_metadata", "invalid_redirect_uri", "invalid_scope", "invalid_target"}
+    | {"unsupported_grant_type", "unsupported_response_type"},
+    401: {"unauthorized", "invalid_api_key", "invalid_client"},
     403: {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope", "forbidden"},
     404: {"not_found"},
     405: {"method_not_allowed"},

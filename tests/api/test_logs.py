@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from actors.kernel.mailbox import request_id
-from service.observability.logs import Ceiling, JsonLines, Line, TextLines, set_up
+from actors.shared import credentials
+from service.observability.logs import Ceiling, JsonLines, Line, TextLines, masked, set_up
 from tests.api.browsers import Browser
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import World, away, fails_once, open_world
@@ -219,6 +220,15 @@ async def test_a_secret_in_the_wrong_place_is_masked(world: World, log: io.Strin
     assert token[4:12] not in text
     assert re.search(r"/api/v1/usecases/cs_anon_\w{4}\*\*\*", text)
     assert "/claim/clm_***" in text
+
+
+KINDS = {name: kind for name, kind in vars(credentials).items() if isinstance(kind, credentials.TokenKind)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_token_of_every_kind_is_masked(kind: str) -> None:
+    token = KINDS[kind].new(bytes(range(1, 97)))
+    assert masked(f"GET /a/{token}") == f"GET /a/{KINDS[kind].prefix}***"
 
 
 @pytest.mark.parametrize("form", FORMS)

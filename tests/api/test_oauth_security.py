@@ -21,7 +21,7 @@ from tests.api.oauth import (
     REVOKE,
     TOKEN,
     VERIFIER,
-    Agent,
+    Program,
     agent,
     answer_of,
     challenge_of,
@@ -48,7 +48,7 @@ async def consent_is_asked_each_time(world: World) -> None:
 
 async def consent_is_of_one_client(world: World) -> None:
     """Confused deputy: the form of one client approves no other one, nor another redirect URI, scope or resource."""
-    ann, client, evil = world.session(ANN), await agent(world), Agent(world, await registered(world, EVIL), EVIL)
+    ann, client, evil = world.session(ANN), await agent(world), Program(world, await registered(world, EVIL), EVIL)
     form = form_of(await client.opened(ann))
     for request in (
         evil.request(),
@@ -73,7 +73,7 @@ async def a_form_gives_no_more_than_was_asked(world: World) -> None:
 
 async def the_page_says_who_asks(world: World) -> None:
     """Consent page: the name as the client's own claim, where the browser goes, each scope, the account and the end."""
-    ann, client = world.session(ANN), Agent(world, await registered(world, EVIL, client_name="The bank"), EVIL)
+    ann, client = world.session(ANN), Program(world, await registered(world, EVIL, client_name="The bank"), EVIL)
     page = Seen.of(await client.opened(ann, scope="library:read sponsor:read")).text
     for shown in (
         "calls itself The bank",
@@ -90,7 +90,7 @@ async def the_page_says_who_asks(world: World) -> None:
 
 
 async def the_page_is_in_no_frame_and_no_cache(world: World) -> None:
-    ann, client = world.session(ANN), Agent(world, await registered(world, EVIL), EVIL)
+    ann, client = world.session(ANN), Program(world, await registered(world, EVIL), EVIL)
     page = await client.opened(ann)
     policy = page.header("content-security-policy") or ""
     assert "frame-ancestors 'none'" in policy
@@ -178,7 +178,7 @@ async def errors_lead_nowhere_unless_the_client_is_right(world: World) -> None:
 
 async def errors_of_a_right_client_go_back_to_it(world: World) -> None:
     """Open redirection: a browser follows by itself to its own machine only; elsewhere its person decides."""
-    ann, client, remote = world.session(ANN), await agent(world), Agent(world, await registered(world, EVIL), EVIL)
+    ann, client, remote = world.session(ANN), await agent(world), Program(world, await registered(world, EVIL), EVIL)
     here = answer_of(await client.opened(ann, scope="admin:write"))
     page = Seen.of(answered := await remote.opened(ann, scope="admin:write"))
     [link] = [link for link in page.links if link.startswith(EVIL)]
@@ -292,7 +292,7 @@ async def clients_have_no_secret(world: World) -> None:
     )
     assert response.json["token_endpoint_auth_method"] == "none"
     assert "client_secret" not in response.json
-    client = Agent(world, response.json["client_id"])
+    client = Program(world, response.json["client_id"])
     code = await client.code(ann)
     assert (await client.exchanged(code, client_secret="a secret")).words == "401 invalid_client"
     assert (await client.exchanged(code, client_id="cli_unknown")).words == "401 invalid_client"
@@ -359,7 +359,7 @@ DOCUMENT = {"client_id": URL, "client_name": "A client", "redirect_uris": [CALLB
 
 
 async def a_document_describes_a_client(world: World) -> None:
-    ann, client = world.session(ANN), Agent(world, URL)
+    ann, client = world.session(ANN), Program(world, URL)
     world.documents.put(URL, DOCUMENT)
     page = Seen.of(await client.opened(ann)).text
     assert "Its maker describes it at client.example.com" in page
@@ -374,7 +374,7 @@ async def a_document_describes_a_client(world: World) -> None:
 
 async def documents_are_fetched_for_people_only(world: World) -> None:
     """SSRF: nobody but a signed-in person has anything fetched, and never the token endpoint."""
-    client = Agent(world, URL)
+    client = Program(world, URL)
     await world.client.get(client.request(), headers={"accept": "text/html"})
     await client.exchanged("a code")
     await client.refreshed("a token")
@@ -445,6 +445,6 @@ async def test_this_line_of_the_checklist_holds(world: World, line: str) -> None
 async def test_an_account_has_so_many_documents_fetched_a_minute_as_it_may_send_requests() -> None:
     async with open_world(TIERS__CLAIMED__PER_MINUTE=3) as world:
         ann = world.session(ANN)
-        statuses = [(await Agent(world, f"{URL}?{number}").opened(ann)).status for number in range(5)]
+        statuses = [(await Program(world, f"{URL}?{number}").opened(ann)).status for number in range(5)]
         assert (statuses, len(world.documents.fetched)) == ([400] * 3 + [429] * 2, 3)
-        assert (await Agent(world, URL).opened(world.session("bea@example.com"))).status == 400
+        assert (await Program(world, URL).opened(world.session("bea@example.com"))).status == 400

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """`pages` are by path. Each is sent with the headers of the site, which tests can change."""
+    """`pages` are by path, with its query or for any. Each is sent with the headers of the site, which tests can change."""
 
     url: str
     pages: dict[str, str] = field(default_factory=dict)
@@ -23,7 +23,7 @@ def serving_site() -> Iterator[Site]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            html = site.pages.get(self.path, "").encode()
+            html = (site.pages.get(self.path) or site.pages.get(self.path.partition("?")[0], "")).encode()
             self.send_response(200 if html else 404)
             self.send_header("content-type", "text/html; charset=utf-8")
             self.send_header("content-length", str(len(html)))

@@ -8,14 +8,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import parse_qsl
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import Service, children_of, environment, until
+from tests.api.oauth import VERIFIER
 from tests.browser.acting import code_for
-from tests.browser.conftest import Meet
+from tests.browser.conftest import DOCTYPE, Meet
+from tests.browser.looks import authorization
 from tests.browser.people import WELCOME
+from tests.browser.sites import Site
 from tests.slow import smoke
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
@@ -77,6 +82,35 @@ def test_a_command_line_logs_in_while_its_person_approves_and_another_is_denied(
         assert mine.stdout is not None
         assert f"Logged in to {node.url} with the key cs_user_" in mine.stdout.read()
     assert "denied" in (tmp_path / "foreign/said").read_text()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_person_approves_a_program_that_waits_on_this_computer(
+    node: Service, meet: Meet, site: Site, scripts: bool
+) -> None:
+    """Browsers hold the redirect of a form to the policy of its page, which has to let this one through."""
+    email, person = f"approver-{scripts}@example.com".lower(), meet(java_script_enabled=scripts)
+    site.pages["/callback"] = f"{DOCTYPE}<title>Connected</title><h1>Connected</h1>"
+    asked = authorization(node, f"{site.url}/callback")
+    person.opens(f"/oauth/authorize?{asked}")
+    person.passes_sign_in(email)
+    for button, expected in (("Deny", "error"), ("Approve", "code")):
+        person.opens(f"/oauth/authorize?{asked}")
+        person.reads("Connect this program?")
+        person.fits()
+        person.presses(button)
+        person.reads("Connected")
+        url = person.page.url
+        person.leaves(url)
+        answer = dict(parse_qsl(url.partition("?")[2]))
+        assert expected in answer
+        assert (answer["state"], answer["iss"]) == ("a state", node.url)
+    exchange = {"code": answer["code"], "code_verifier": VERIFIER, "redirect_uri": f"{site.url}/callback"}
+    client = {"client_id": dict(parse_qsl(asked))["client_id"], "grant_type": "authorization_code"}
+    tokens = node.http.post("/oauth/token", data=exchange | client)
+    assert node.usage(tokens.json()["access_token"])["email"] == email
+    person.opens("/dashboard")
+    expect(person.page.get_by_role("link", name=re.compile("^Research agent"))).to_be_visible()
 
 
 def test_signing_in_and_approving_a_device_need_no_mouse(node: Service, meet: Meet) -> None:

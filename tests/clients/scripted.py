@@ -82,7 +82,7 @@ def kept_by(client: Any, tokens: Any) -> dict[str, Any]:
 
 
 async def answers(call: Callable[[str], Awaitable[Any]], kept: Callable[[], Mapping[str, Any]]) -> None:
-    """Answer each line of the input: the result of a tool, or what the client keeps, after which its key has expired for it."""
+    """Answer each line of the input: the result of a tool, or what the client keeps, which has then expired for it."""
     while line := await anyio.to_thread.run_sync(sys.stdin.readline):
         tool = json.loads(line)["tool"]
         _tell(kept() if tool is None else {"result": await call(tool)})

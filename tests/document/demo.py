@@ -12,6 +12,7 @@ from service.seed.catalog_file import parse
 from service.seed.samples import replace_demo
 from tests.api.authenticator import Authenticator
 from tests.api.devices import decided, in_browser, looked, polled, started
+from tests.api.oauth import REVOKE, Program, form_sent, registered
 from tests.api.passkeys import SECOND_STEP, Owner
 from tests.api.sponsors import ADMIN, API, CAMPAIGN, NEXT_WEEK, THIS_WEEK, Person, administrator, sponsor, uuid
 from tests.api.test_invoices import DETAILS, SELLER
@@ -48,6 +49,7 @@ async def tell(world: World) -> None:
     await _administrator(world, boss, person)
     await _person(world)
     await _account(world)
+    await _client(world)
 
 
 async def _ask(world: World, target: str, key: str | None = None) -> Any:
@@ -85,6 +87,14 @@ async def _device(world: World) -> None:
     await looked(world, token, device["user_code"])
     await decided(world, token, device["user_code"])
     await polled(world, device["device_code"])
+
+
+async def _client(world: World) -> None:
+    """A program that a person lets act for an account."""
+    callback = "https://agent.example.com/callback"
+    client = Program(world, await registered(world, callback, client_name="Research agent"), callback)
+    tokens = await client.tokens(world.session("developer@example.com"))
+    await form_sent(world, REVOKE, {"token": tokens["refresh_token"], "client_id": client.client_id})
 
 
 async def _sponsor(world: World, person: Person, boss: Person) -> None:

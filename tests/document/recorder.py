@@ -53,7 +53,7 @@ class Recording:
         name, response = DOCUMENT["paths"][path][method]["operationId"], exchange.response
         if (response.header("content-type") or "").startswith("text/csv"):
             self.files.setdefault(name, _first_rows(response.body.decode()))
-        elif response.status == 200:
+        elif response.status < 300:
             self.successes.setdefault(name, response.json)
         else:
             self.refusals.setdefault((name, response.json["error"]), response.json)

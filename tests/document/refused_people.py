@@ -4,9 +4,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
+from actors.shared.credentials import AUTHORIZATION_CODE, ENTROPY_BYTES
 from tests.api.authenticator import Authenticator
 from tests.api.browsers import Browser
-from tests.api.devices import decided, in_browser, looked, polled, started
+from tests.api.devices import GRANT, decided, in_browser, looked, polled, started
+from tests.api.oauth import REGISTER, TOKEN, agent, form_sent
 from tests.api.passkeys import PASSKEYS, SECOND_STEP, Owner, owner_with_passkey
 from tests.api.sponsors import API, sponsor
 from tests.api.world import LOCAL, World, open_world
@@ -50,6 +52,32 @@ async def devices(world: World) -> None:
     await decided(world, token, "WDJB-MJHT")
     await looked(world, token, "WDJB-MJHT")
     await polled(world, "dvc_unknown")
+
+
+async def clients(world: World) -> None:
+    """Registrations without a usable redirect URI, and requests for tokens that are wrong."""
+    for uris in ([], ["javascript:alert(1)"]):
+        await world.client.post(REGISTER, json={"redirect_uris": uris})
+    client = await agent(world)
+    code = AUTHORIZATION_CODE.new(bytes(ENTROPY_BYTES))
+    await client.exchanged(code)
+    await client.exchanged(code, client_secret="a secret")
+    await client.exchanged(code, resource="https://elsewhere.example.com/mcp")
+    await client.refreshed("rft_unknown", scope="admin:write")
+    await client.refreshed("rft_unknown", grant_type="password")
+    await _polled_there(world)
+
+
+async def _polled_there(world: World) -> None:
+    """Polls of device logins at the address for all tokens."""
+    token, waiting, denied = world.session(ANN), await started(world), await started(world)
+    await decided(world, token, denied["user_code"], "deny")
+    await world.pass_seconds(5)
+    codes = [waiting["device_code"], waiting["device_code"], denied["device_code"], "dvc_unknown"]
+    for device_code in codes:
+        await form_sent(world, TOKEN, {"grant_type": GRANT, "device_code": device_code})
+    await world.pass_seconds(900)
+    await form_sent(world, TOKEN, {"grant_type": GRANT, "device_code": waiting["device_code"]})
 
 
 async def key_limits(world: World) -> None:
@@ -181,6 +209,7 @@ STORIES = (
     *(Story(partial(cause, code)) for code in CODES),
     Story(claims, PLENTY),
     Story(claim_with_passkey, PLENTY),
+    Story(clients),
     Story(devices, PLENTY),
     Story(key_limits, {"KEYS__FULL_PER_ACCOUNT": 2, "KEYS__SCOPED_PER_ACCOUNT": 2}),
     Story(rotations, {"KEYS__FULL_PER_ACCOUNT": 2, "KEYS__SCOPED_PER_ACCOUNT": 2}),

@@ -246,11 +246,14 @@ OF_SUBMISSIONS = {("/admin/submissions", "accept"), ("/admin/submissions", "decl
 """Forms that `test_submissions.py` sends, because they need a submission."""
 OF_TERMS = {("/checkout/{token}", "pay"), ("/sponsor/bookings/{id}", "checkout"), ("/sign-in/link", "use")}
 """Forms without another field than the terms, which `test_terms.py` sends."""
+OF_CLIENTS = {("/oauth/authorize", "approve"), ("/oauth/authorize", "deny")}
+"""Forms that `tests/api/test_authorization.py` sends, because they need the request of a client."""
 
 
 def test_each_form_with_fields_is_sent_here_or_where_its_content_is() -> None:
     declared = {(page.path, do) for page in PAGES if page.path != "/admin/reviews" for do in page.forms}
-    assert declared == {(case.path, case.do) for case in CASES} | TAKES_PASSKEY | OF_LISTS | OF_SUBMISSIONS | OF_TERMS
+    elsewhere = TAKES_PASSKEY | OF_LISTS | OF_SUBMISSIONS | OF_TERMS | OF_CLIENTS
+    assert declared == {(case.path, case.do) for case in CASES} | elsewhere
 
 
 def _page_of(path: str) -> Page:

@@ -233,7 +233,7 @@ def test_paths_of_this_service_are_kept(path: str) -> None:
 async def test_a_long_way_back_is_left_out_so_that_no_proxy_refuses_the_redirect(world: World, filling: str) -> None:
     """nginx takes 4 KiB of head, and leaves out a node that sends more."""
     response = await world.client.get(f"/dashboard?x={filling}")
-    assert (response.status, response.header("location")) == (303, "/sign-in")
+    assert (response.status, response.header("location")) == (303, "/sign-in?notice=address_too_long")
 
 
 # Signing out.

@@ -121,7 +121,7 @@ def read_resource(text: str | None, base_url: str) -> str | Refused | None:
 
 
 def _foreign_resource(base_url: str) -> Refused:
-    return Refused(Code.INVALID_TARGET, f"resource must be {base_url} or {base_url}/mcp.")
+    return Refused(Code.INVALID_TARGET, f"The resource of this service is {base_url}/mcp.")
 
 
 def _invalid(words: str) -> Refused:

@@ -15,7 +15,7 @@ from service.config.model import Config
 from service.terminal.output import duration
 from service.web.pages.parts.connecting import connections
 
-MAIN_TAGS = ("Keys", "Catalog", "Account", "Sponsorship", "Device login")
+MAIN_TAGS = ("Keys", "Catalog", "Account", "Sponsorship", "Device login", "Authorization")
 """The operations that most agents need, in this order. Those of other tags are optional."""
 NOT_FOR_AGENTS = ("Sign-in", "Payments", "Operation")
 """Operations of browsers, of the payment processor and of probes, although they are public."""
@@ -104,7 +104,7 @@ def _entrances(base_url: str) -> Iterable[str]:
     yield _link(
         "OAuth metadata",
         metadata,
-        "For the device login (RFC 8628), which gives a program a key of a person's account.",
+        "For programs that a person lets act for an account, also by a device login (RFC 8628).",
     )
 
 
