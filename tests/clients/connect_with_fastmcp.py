@@ -17,7 +17,7 @@ async def main() -> None:
     auth = OAuth(client_metadata_url=document, callback_host="127.0.0.1") if document else "oauth"
     client = Client(URL, auth=auth)
 
-    def kept() -> dict[str, Any]:
+    def kept() -> Any:
         context = client.transport.auth.context
         context.token_expiry_time = 1.0
         return kept_by(context.client_info, context.current_tokens)

@@ -25,7 +25,7 @@ async def main() -> None:
     document = os.environ.get("DOCUMENT")
     auth = OAuthClientProvider(URL, metadata, stored, opens, returned, client_metadata_url=document)
 
-    def kept() -> dict[str, Any]:
+    def kept() -> Any:
         auth.context.token_expiry_time = 1.0
         return kept_by(stored.client, stored.tokens)
 

@@ -30,7 +30,7 @@ async def main() -> None:
     metadata = OAuthClientMetadata(client_name=name, redirect_uris=uris, scope=SCOPES)
     auth = OAuthClientProvider(URL, metadata, stored, opens, returned)
 
-    def kept() -> dict[str, Any]:
+    def kept() -> Any:
         auth._token_expiry_time = 1.0
         return kept_by(stored.client, stored.tokens)
 
