@@ -125,8 +125,9 @@ abuse: SECONDS = 30
 abuse: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.abuse --seconds $(SECONDS) --costs $(COSTS) --mutations $(MUTATIONS)
 
-# Clients in Python and TypeScript that stock tools generate from the document, and official clients of the Model Context Protocol,
-# the present one and those of its first revision: type-checked, and used on a node. Needs Node.js and npm.
+# Clients in Python and TypeScript that stock tools generate from the document, and clients of the Model Context Protocol, present
+# ones and those of its first revision: type-checked, and used on a node. Those of the protocol also connect by the address alone,
+# with a person in a browser. Needs Node.js, npm and Chromium.
 clients: $(VENV)/test.stamp $(CLIENTS_VENV)/clients.stamp $(OLD_CLIENTS_VENV)/old-clients.stamp
 	CLIENTS_VENV=$(CLIENTS_VENV) OLD_CLIENTS_VENV=$(OLD_CLIENTS_VENV) $(VENV)/bin/python -m tests.clients
 

@@ -24,7 +24,7 @@ class ClientRegistration(BaseModel):
     redirect_uris: Annotated[
         Any,
         WithJsonSchema(
-            {"type": "array", "items": {"type": "string", "maxLength": 1_000}, "minItems": 1, "maxItems": 5},
+            {"type": "array", "items": {"type": "string", "maxLength": 1_000}, "minItems": 1, "maxItems": 10},
         ),
     ] = Field(
         default=None,

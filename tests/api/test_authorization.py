@@ -1,5 +1,7 @@
 """Authorization of clients over HTTP: from an address to a key of an account, by one approval (ADR 0109)."""
 
+import re
+
 import pytest
 
 from actors.clock import DAY_MS
@@ -179,3 +181,24 @@ async def test_an_administrator_without_a_passkey_allows_what_is_not_administrat
         tokens = await client.tokens(boss)
         assert (await world.client.get("/api/v1/usage", tokens["access_token"])).status == 200
         assert (await world.client.get("/api/v1/admin/accounts", tokens["access_token"])).status == 403
+
+
+async def test_a_text_that_was_replaced_is_refused_at_once_without_the_announcement(world: World) -> None:
+    client = await agent(world)
+    tokens = await client.tokens(world.session(ANN))
+    assert (await call(world, "get_usage", {}, tokens["access_token"]))["isError"] is False
+    world.memory.listeners.clear()
+    assert (await client.refreshed(tokens["refresh_token"])).words == "200"
+    replaced = await send(world, message("ping"), tokens["access_token"])
+    assert replaced.status == 401
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+async def test_metadata_is_that_of_the_address_that_a_client_was_given(world: World, path: str) -> None:
+    asked = await world.client.post(path, json=message("tools/call", {"name": "get_usage", "arguments": {}}))
+    [place] = re.findall(f'resource_metadata="{BASE_URL}([^"]*)"', asked.header("www-authenticate") or "")
+    resource = (await world.client.get(place)).json["resource"]
+    assert resource == BASE_URL + path
+    client = await agent(world)
+    code = await client.code(world.session(ANN), resource=resource)
+    assert (await client.exchanged(code, resource=resource)).words == "200"

@@ -43,6 +43,7 @@ PUBLISHED = (
     "/.well-known/oauth-authorization-server/mcp",
     "/.well-known/oauth-protected-resource",
     "/.well-known/oauth-protected-resource/mcp",
+    "/.well-known/oauth-protected-resource/mcp/",
     "/.well-known/security.txt",
 )
 """Documents for pages of other sites. The last one is 404 without a contact."""

@@ -18,7 +18,11 @@ from typing import Any
 from service.api.operations import OPERATIONS
 from tests.acceptance.processes import Service, serving
 from tests.architecture import ROOT
+from tests.browser.conftest import NO_CHROMIUM, chromium_here, running_browser
+from tests.clients import connecting
+from tests.clients.connecting import Connecting, ways
 from tests.memory import in_memory
+from tests.webhooks.listeners import CERTIFICATE
 
 HERE = Path(__file__).parent
 BUILD = ROOT / "build" / "clients"
@@ -27,6 +31,9 @@ OLD_ENVIRONMENT = ROOT / os.environ.get("OLD_CLIENTS_VENV", ".venv-old-clients")
 PACKAGE = "catalog_client"
 CONFIG = f"project_name_override: {PACKAGE}\npackage_name_override: {PACKAGE}\npost_hooks: []\n"
 """Without hooks, the generator leaves its output unformatted, which saves time."""
+
+TYPESCRIPT = ("with_old_mcp.mjs", "connect_with_mcp.mjs")
+"""Scripts that run as they are."""
 
 STEP_SECONDS = 300.0
 LEAST_OPERATIONS = 12
@@ -46,6 +53,12 @@ SETTINGS: Mapping[str, object] = {
 def main() -> None:
     BUILD.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
+    _use_generated(began)
+    _connect(began)
+    _told("in all", began)
+
+
+def _use_generated(began: float) -> None:
     with tempfile.TemporaryDirectory(prefix="clients-", dir=in_memory()) as place:
         Path(place).chmod(0o711)
         with serving(Path(place) / "data", SETTINGS) as service:
@@ -67,7 +80,25 @@ def main() -> None:
             _check_generated(name, lines[name])
         _check_mcp(lines["with-mcp"])
         _check_old_mcp(lines["with-old-mcp"])
-    _told("in all", began)
+
+
+def _connect(began: float) -> None:
+    """Connect clients of MCP by the address of a node of their own. It trusts the server of a client's metadata document."""
+    chromium = chromium_here()
+    if chromium is None:
+        sys.exit(NO_CHROMIUM)
+    for name in connecting.SCRIPTS:
+        shutil.copy(HERE / name, BUILD / "python")
+    os.environ["SSL_CERT_FILE"] = str(CERTIFICATE)
+    with tempfile.TemporaryDirectory(prefix="connecting-", dir=in_memory()) as place:
+        Path(place).chmod(0o711)
+        with serving(Path(place) / "data", connecting.SETTINGS) as service, running_browser(chromium) as browser:
+            _told("the node and the browser run", began)
+            given = {**os.environ, "CATALOG_URL": service.url}
+            modules = BUILD / "typescript" / "node_modules"
+            clients = ways(ENVIRONMENT / "python", OLD_ENVIRONMENT / "python", modules, service.url)
+            for line in Connecting(service, browser, Path(place), given).all(clients):
+                _told(line, began)
 
 
 def _variables(service: Service) -> dict[str, str]:
@@ -126,7 +157,7 @@ def _use_typescript(given: Mapping[str, str]) -> None:
     """Generate types, compile the script that uses them, and run it."""
     home = BUILD / "typescript"
     home.mkdir(exist_ok=True)
-    for name in ("package.json", "package-lock.json", "tsconfig.json", "with_typescript.ts", "with_old_mcp.mjs"):
+    for name in ("package.json", "package-lock.json", "tsconfig.json", "with_typescript.ts", *TYPESCRIPT):
         shutil.copy(HERE / name, home)
     lock, installed = (home / "package-lock.json").read_bytes(), home / "installed"
     if not installed.exists() or installed.read_bytes() != lock:

@@ -153,7 +153,7 @@ class Mcp:
         status = ERRORS[refused.code]
         error = wire.Error(code=status, message=message_of(refused), data=body_of(refused, family))
         answer = _error(error, message_id, status)
-        place = self._services.base_url + RESOURCE_METADATA + PATH
+        place = self._services.base_url + RESOURCE_METADATA + request.path
         answer.headers += challenge_of(refused, place, scopes, sent="authorization" in request.headers)
         return answer
 

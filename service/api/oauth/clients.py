@@ -24,7 +24,7 @@ PURPOSE = "client"
 
 LONGEST_ID = 2_000
 LONGEST_NAME = 64
-MAX_REDIRECTS = 5
+MAX_REDIRECTS = 10
 MAX_REDIRECT_CHARACTERS = 1_000
 """Of all redirect URIs of a registration together."""
 
@@ -135,6 +135,14 @@ def registered_name(given: object, redirect_uris: Sequence[str]) -> str:
     return name_of(given, place_of(redirect_uris[0]))
 
 
+def _is_public(document: Mapping[str, Any]) -> bool:
+    """Whether a client can go without a secret. One that prefers a key of its own may list `none` beside it (OpenID Connect
+    RP Metadata Choices 1.0, 2)."""
+    choices = document.get("token_endpoint_auth_methods_supported")
+    method = document.get("token_endpoint_auth_method", "none")
+    return "client_secret" not in document and (method == "none" or (isinstance(choices, list) and "none" in choices))
+
+
 def described_client(url: str, body: bytes) -> DescribedClient | str:
     """The client that the document at `url` describes, or the reason why it describes none."""
     try:
@@ -143,8 +151,8 @@ def described_client(url: str, body: bytes) -> DescribedClient | str:
         return "it is not JSON"
     if not isinstance(document, Mapping) or document.get("client_id") != url:
         return "its client_id is not its address"
-    if document.get("token_endpoint_auth_method", "none") != "none" or "client_secret" in document:
-        return "its token_endpoint_auth_method is not none"
+    if not _is_public(document):
+        return "neither its token_endpoint_auth_method is none, nor one of its token_endpoint_auth_methods_supported"
     uris = document.get("redirect_uris")
     if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
         return "it has no list of redirect_uris"

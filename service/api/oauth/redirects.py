@@ -63,9 +63,12 @@ def _problem_of_web(uri: str) -> str | None:
 
 def without_port(uri: str) -> str:
     """The form of a valid redirect URI in which it is compared, character by character: that of a loopback address has no
-    port."""
+    port, and a slash for an empty path (RFC 3986, 6.2.3)."""
     parts = _WEB.fullmatch(uri)
-    return f"http://{parts[2]}{parts[4] or ''}" if parts is not None and is_loopback(uri) else uri
+    if parts is None or not is_loopback(uri):
+        return uri
+    rest = parts[4] or ""
+    return f"http://{parts[2]}{rest if rest.startswith('/') else f'/{rest}'}"
 
 
 def is_loopback(uri: str) -> bool:

@@ -94,10 +94,11 @@ def checked(asked: Asked, base_url: str) -> AuthorizationRequest | Refused:
 
 
 def scopes_of(text: str | None) -> tuple[Scope, ...] | Refused:
-    """The scopes of a `scope` parameter, in the order of `OFFERED`; none if it is absent."""
+    """The scopes of a `scope` parameter, in the order of `OFFERED`; none if it has none of them. Names that no scope of this
+    service has are ignored (RFC 6749, 3.3): clients ask for openid, offline_access or names of their own, whatever the
+    metadata offers. The token response names what was allowed."""
     names = (text or "").split(" ")
-    wrong = [name for name in names if name and name not in OFFERED]
-    if wrong:
+    if any(scope in names for scope in Scope if scope not in OFFERED):
         return Refused(Code.INVALID_SCOPE, f"scope can have {' and '.join(OFFERED)}.")
     return tuple(scope for scope in OFFERED if scope in names)
 

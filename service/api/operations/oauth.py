@@ -68,6 +68,9 @@ async def issue_token(services: Services, call: Call) -> Answer | Refused:
             return _missing("grant_type")
         case _:
             return Refused(Code.UNSUPPORTED_GRANT_TYPE, f"grant_type must be one of {', '.join(GRANTS)}.")
+    if isinstance(outcome, Tokens):
+        # The text that was replaced must not go on here until the announcement comes.
+        services.key_cache.forget(tenants=[outcome.key.tenant_id])
     services.mail.wake()
     return respond(outcome, _tokens, NO_CACHE)
 

@@ -5,7 +5,7 @@ refused.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import cast
 
 from quart import Response, abort, request
@@ -13,6 +13,7 @@ from quart import Response, abort, request
 from service.api.context import Services
 from service.api.mcp.challenges import RESOURCE_METADATA
 from service.api.mcp.endpoint import PATH as MCP_PATH
+from service.api.mcp.endpoint import SLASHED as MCP_SLASHED
 from service.api.operations import OPERATIONS
 from service.http.asgi import Scope
 from service.web.compression import Compressor
@@ -42,7 +43,10 @@ View = Callable[..., Awaitable[Response]]
 OLD_SECURITY = "/security.txt"
 """The address of the contact before RFC 9116."""
 SITEMAP, SITEMAP_PART = "/sitemap.xml", "/sitemap-<part>.xml"
-OAUTH_PATHS = (OAUTH, OAUTH_OF_MCP, RESOURCE_METADATA, RESOURCE_METADATA + MCP_PATH)
+RESOURCES = ("", MCP_PATH, MCP_SLASHED)
+"""The whole API, and both addresses of the endpoint: some clients take metadata only if its resource is the address that they
+were given."""
+OAUTH_PATHS = (OAUTH, OAUTH_OF_MCP, *(RESOURCE_METADATA + path for path in RESOURCES))
 PATHS = ("/llms.txt", "/robots.txt", SITEMAP, SITEMAP_PART, SECURITY, OLD_SECURITY, *OAUTH_PATHS, API_CATALOG, FEED)
 INDEXED = (
     "/docs",
@@ -98,8 +102,7 @@ def discovery_views(
         security,
         old_security,
         *(always(lambda: oauth_metadata(OPERATIONS, base_url)) for _ in (OAUTH, OAUTH_OF_MCP)),
-        always(lambda: resource_metadata(base_url, "")),
-        always(lambda: resource_metadata(base_url, MCP_PATH)),
+        *(always(partial(resource_metadata, base_url, path)) for path in RESOURCES),
         always(lambda: api_catalog(base_url)),
         counted(services, newest),
     )

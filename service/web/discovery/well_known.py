@@ -51,7 +51,7 @@ def oauth_metadata(operations: Sequence[Operation], base_url: str) -> Published:
 
 
 def resource_metadata(base_url: str, path: str) -> Published:
-    """Protected resource metadata (RFC 9728) of the resource at `path`: empty for the whole API, or `/mcp`."""
+    """Protected resource metadata (RFC 9728) of the resource at `path`: empty for the whole API, or that of `/mcp`."""
     return _published(
         {
             "resource": base_url + path,
