@@ -91,12 +91,14 @@ def test_an_administrator_approves_rejects_refunds_suspends_and_takes_a_list_alo
     admin.follows(sponsor.email)
     expect(admin.page.get_by_role("heading", level=1, name=re.compile(f"^{re.escape(sponsor.email)}"))).to_be_visible()
     fits(admin)
+    admin.page.get_by_text("Suspend this account").click()
     admin.page.locator("#reason").fill("The ads lead to malware.")
     admin.presses("Suspend the account")
     admin.told("The account is suspended.")
     until(
         lambda: f"{good}, your ledger" not in node.get("/api/v1/sponsors/placements").text, what="the placement to go"
     )
+    admin.page.locator("summary", has_text="Refund all its weeks").click()
     admin.page.get_by_label("Yes, refund all its weeks and release them").check()
     admin.presses("Refund all its weeks")
     admin.told("The refunds are ordered.")
