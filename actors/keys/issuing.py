@@ -1,7 +1,7 @@
 """Issuing and revoking keys, on locked rows. A key ends no later than the key that granted it. Pure; source: ADR 0006."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -61,9 +61,7 @@ class KeyIssuing(UnitOfWork):
         key = self._key(revoke.key_id)
         if key is None or not may_revoke(revoke, key):
             return Refused(Code.NOT_FOUND, "There is no such key.")
-        roots = (key, *self._tree.rotated_from(key))
-        family = chain(roots, self._tree.granted(*(root.id for root in roots)))
-        ended = yield from self._end(family, revoke.audit)
+        ended = yield from self._end(self._family(key), revoke.audit)
         hashes = [each.hash for each in ended if each.id != key.id]
         key = replace(key, revoked_ms=key.revoked_ms or self._now_ms)
         return KeySaved(key, (key.hash, *hashes), tuple([each.id for each in ended]))
@@ -74,6 +72,11 @@ class KeyIssuing(UnitOfWork):
             return KeysEnded(())
         ended = yield from self._end(self._tree.of(account.tenant_id), order.audit)
         return KeysEnded(ended)
+
+    def _family(self, key: Key) -> Iterator[Key]:
+        """A key, those that it became by rotating itself, and those that they granted."""
+        roots = (key, *self._tree.rotated_from(key))
+        return chain(roots, self._tree.granted(*(root.id for root in roots)))
 
     def _end(self, keys: Iterable[Key], audit: AuditRecord) -> Steps[tuple[Key, ...]]:
         """Revoke those of `keys` that are not revoked yet; one may be named twice. Each has a record; that of the key that
