@@ -1,7 +1,7 @@
 """The intents of the key actor that are about what people allow programs: codes, tokens and their ends."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from actors.keys.authorizations import (
     Authorization,
@@ -38,12 +38,13 @@ SHARED = len(REFRESH_TOKEN.prefix) + TOKEN_LENGTH
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """The tokens of an authorization (RFC 6749, 5.1). `access_token` is the text of `key`. Both are available in clear only
-    here."""
+    here. `changed` has the hash of the text that was replaced."""
 
     access_token: str = field(repr=False)
     refresh_token: str = field(repr=False)
     expires_seconds: int
     key: Key
+    changed: tuple[bytes, ...] = ()
 
 
 class ClientAuthorizer(CodeActor[Message, Answer, KeyStore, KeyRules]):
@@ -127,7 +128,9 @@ class ClientAuthorizer(CodeActor[Message, Answer, KeyStore, KeyRules]):
             text=self._text_of(token),
             revoked=self._of_session("key.revoked", ""),
         )
-        return self._tokens(token, await self.ask_for(message, Authorized, Refused))
+        tokens = self._tokens(token, await self.ask_for(message, Authorized, Refused))
+        old = digest(self._access_token(refresh_token))
+        return tokens if isinstance(tokens, Refused) else replace(tokens, changed=(old,))
 
     async def end_token(self, token: str, *, client_id: str) -> KeysEnded:
         """Revoke the key of an access token or refresh token of this client (RFC 7009). Others change nothing."""

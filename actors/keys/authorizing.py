@@ -36,10 +36,11 @@ class KeyAuthorizing(KeyRenewing):
             return Refused(Code.FORBIDDEN, "This account is suspended, so it allows no program anything.")
         if refused := self._too_many_today(account.tenant_id) or self._no_room(account.tenant_id):
             return refused
+        before = self._snapshot.authorizations
         opened = self._snapshot.open_codes.get(asked.email, 0) + sum(
-            each.key_id is None and each.email == asked.email
+            _waits(each) - _waits(before.get(each.id))
             for each in self.decision.changed.authorizations.values()
-            if each.id not in self._snapshot.authorizations
+            if each.email == asked.email
         )
         if opened >= OPEN_CODES:
             words = f"This account has allowed {opened} programs that have not connected yet. Try again in a minute."
@@ -137,7 +138,7 @@ class KeyAuthorizing(KeyRenewing):
         if key is None or key.revoked_ms is not None:
             return ()
         record = replace(_by(found, record), target_id=key.id, changes=json.dumps({"reason": why}))
-        return (yield from self._end([key], record))
+        return (yield from self._end(self._family(key), record))
 
     def _key_of(self, found: Authorization | None) -> Key | None:
         """The key that a client may refresh: one that its owner neither revoked nor rotated, and that has not ended."""
@@ -155,6 +156,11 @@ class KeyAuthorizing(KeyRenewing):
     def _no_room(self, tenant_id: str) -> Refused | None:
         most = self._rules.scoped_keys_per_account
         return self._key_limit(most, "scoped") if self._live_keys(tenant_id, scoped=True) >= most else None
+
+
+def _waits(authorization: Authorization | None) -> bool:
+    """Whether its code was not exchanged yet."""
+    return authorization is not None and authorization.key_id is None
 
 
 def _by(found: Authorization, record: AuditRecord) -> AuditRecord:

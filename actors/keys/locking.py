@@ -60,13 +60,13 @@ class LockSet:
     code_emails: tuple[str, ...] = ()
 
     def following(self, found: Iterable[Authorization]) -> "LockSet":
-        """The set with the accounts, sessions and keys of authorizations."""
+        """The set with the accounts and sessions of authorizations, and their keys with those that these granted."""
         several = list(found)
         return replace(
             self,
             emails=_with(self.emails, (each.email for each in several)),
             session_ids=_with(self.session_ids, (each.session_id for each in several)),
-            key_ids=_with(self.key_ids, (each.key_id for each in several)),
+            families=_with(self.families, (each.key_id for each in several)),
         )
 
 

@@ -152,9 +152,16 @@ async def authenticate(
         if isinstance(looked_up, Refused):
             return looked_up
         resolved = looked_up
+    if refused := refused_key(resolved, clock.now_ms()):
+        return refused
+    return Caller(address, resolved, require_passkey=require_passkey)
+
+
+def refused_key(resolved: Resolved | None, now_ms: int) -> Refused | None:
+    """Why a key, as looked up by its text, does not work now."""
     if resolved is None or resolved.key.revoked_ms is not None:
         return Refused(Code.INVALID_API_KEY, "This API key does not exist or has been revoked.")
-    if resolved.key.expires_ms is not None and resolved.key.expires_ms <= clock.now_ms():
+    if resolved.key.expires_ms is not None and resolved.key.expires_ms <= now_ms:
         if resolved.key.successor_id is not None:
             return Refused(
                 Code.KEY_EXPIRED,
@@ -166,9 +173,9 @@ async def authenticate(
                 Code.KEY_EXPIRED, "This API key has expired. Create another one on the dashboard.", hint=DASHBOARD
             )
         return Refused(Code.KEY_EXPIRED, "This anonymous key has expired. Claim it by email to keep using it.")
-    if resolved.key.text_expires_ms is not None and resolved.key.text_expires_ms <= clock.now_ms():
+    if resolved.key.text_expires_ms is not None and resolved.key.text_expires_ms <= now_ms:
         return Refused(Code.INVALID_API_KEY, "This access token has expired. Get another one with the refresh token.")
-    return Caller(address, resolved, require_passkey=require_passkey)
+    return None
 
 
 async def signed_in(

@@ -243,6 +243,27 @@ class Typed:
     approve: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A code, with what the program that has it says about itself."""
+
+    code: str
+    client_id: str
+    verifier: str
+    redirect_uri: str
+    resource: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Renewal:
+    """A refresh token that a program sends, or the token that it gives up."""
+
+    token: str
+    client_id: str
+    resource: str | None = None
+    scopes: tuple[Scope, ...] | None = None
+
+
 @dataclass(slots=True, eq=False)
 class History:
     """`intents` by kind are what nodes asked of actors; `requests` are what clients saw over the network."""
@@ -267,7 +288,7 @@ class History:
     def note(self, node: str, kind: str, about: Any, result: Any) -> None:
         """Record an immediate answer."""
         tick, now = self.tick(), trio.current_time()
-        self.of(kind).append(Operation(kind, node, about, tick, now, result, tick, now))
+        self.of(kind).append(Operation(kind, node, about, tick, now, result, tick, now, request_id.get()))
 
     async def request(self, who: str, node: str, kind: str, ask: Callable[[], Awaitable[T]]) -> T:
         operation = Operation(kind, node, None, self.tick(), trio.current_time(), who=who)

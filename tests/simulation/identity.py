@@ -4,25 +4,29 @@ The real authentication resolves sessions. Every intent is recorded.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from actors.clock import SECOND_MS
 from actors.devices.actor import DeviceAuthorizer, RedeemedKey, StartedLogin
 from actors.devices.messages import DeviceView
 from actors.kernel.actor import Actor
-from actors.keys.actor import Issued
-from actors.keys.messages import ByAccount, Key
+from actors.keys.actor import Issued, KeyActor
+from actors.keys.authorizations import Client
+from actors.keys.authorizer import Tokens
+from actors.keys.messages import ByAccount, ByKey, Key, KeysEnded
 from actors.keys.messages import KeySaved as KeptKey
 from actors.sessions.actor import SessionActor, StartedSession, StartedSignIn
 from actors.sessions.messages import Session, SessionSaved
 from actors.shared.code_mails import Origin
-from actors.values import Refused
+from actors.values import Agent, Refused, Scope
 from service.api import authentication
 from service.api.authentication import Caller
 from service.api.messages import Request
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.sessions import MemorySessions
-from tests.simulation.faults import plain_reads, plainly
-from tests.simulation.history import IssueFor, SignIn, Typed, Within
+from tests.simulation.faults import LinkedKeys, plain_reads, plainly
+from tests.simulation.history import Exchange, IssueFor, Renewal, SignIn, Typed, Within
 from tests.simulation.limits import BASE_URL
 from tests.simulation.register import RecordsDecisions, Registered, asking_from
 from tests.simulation.rules import BLOCKS
@@ -34,6 +38,12 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 ADDRESS = "203.0.113.9"
+RESOURCE = f"{BASE_URL}/mcp"
+"""What programs are allowed to use."""
+
+
+class RegisteredKeys(Registered, KeyActor):
+    """The key actor. Records its messages."""
 
 
 class RegisteredSessions(Registered, SessionActor):
@@ -42,6 +52,10 @@ class RegisteredSessions(Registered, SessionActor):
 
 class RegisteredDevices(Registered, DeviceAuthorizer):
     """The device authorizer. Records its messages."""
+
+
+class RecordedKeys(RecordsDecisions, LinkedKeys):
+    """Keys in memory. Records decisions."""
 
 
 @plain_reads("resolve", "of_email")
@@ -63,6 +77,8 @@ class Identity(NodeSide):
         assert isinstance(self.sessions, RegisteredSessions)
         assert isinstance(self.devices, RegisteredDevices)
         self.sessions.at = self.devices.at = node
+        if isinstance(node.key_actor, RegisteredKeys):  # A planted bug may have another.
+            node.key_actor.at = node
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:
@@ -166,6 +182,74 @@ class Identity(NodeSide):
         if isinstance(answer, KeptKey):
             self.node.key_cache.forget(answer.changed)
         return answer
+
+    async def move_end(self, token: str, key_id: str, end_ms: int | None) -> KeptKey | Refused:
+        """Move the end of a key of the account, or take it away."""
+        edit = partial(self.node.key_actor.edit, key_id, full=True, sets_end=True, expires_ms=end_ms)
+        answer = await self._as(
+            token,
+            "move end",
+            lambda caller: Within(caller.agent.id, caller.email, key_id),
+            lambda caller: edit(email=caller.email, agent=caller.agent, by=ByAccount(caller.agent.id)),
+        )
+        if isinstance(answer, KeptKey):
+            self.node.key_cache.forget(answer.changed)
+        return answer
+
+    # Programs that people allow.
+
+    async def allow(
+        self, token: str, client: Client, challenge: bytes, scopes: tuple[Scope, ...], seconds: int
+    ) -> str | Refused:
+        """Allow a program to get a key that ends after `seconds`. Returns the code."""
+        ends_ms = self.node.clock.now_ms() + seconds * SECOND_MS
+        authorize = partial(
+            self.node.key_actor.authorize,
+            client,
+            challenge=challenge,
+            resource=RESOURCE,
+            scopes=scopes,
+            ends_ms=ends_ms,
+        )
+        return await self._as(
+            token,
+            "allow",
+            lambda caller: Within(caller.agent.id, caller.email, client.id),
+            lambda caller: authorize(agent=caller.agent, by=ByAccount(caller.agent.id)),
+        )
+
+    async def exchange(self, about: Exchange) -> Tokens | Refused:
+        exchange = partial(self.node.key_actor.exchange_code, about.code, client_id=about.client_id)
+        answer = await self.node.intent(
+            "exchange",
+            about,
+            lambda: exchange(redirect_uri=about.redirect_uri, verifier=about.verifier, resource=about.resource),
+        )
+        self.node.mailroom.sender.wake()
+        return answer
+
+    async def refresh(self, about: Renewal) -> Tokens | Refused:
+        refresh = partial(self.node.key_actor.refresh, about.token, client_id=about.client_id)
+        answer = await self.node.intent("refresh", about, lambda: refresh(resource=about.resource, scopes=about.scopes))
+        if isinstance(answer, Tokens):
+            self.node.key_cache.forget(answer.changed)
+        return answer
+
+    async def end_token(self, about: Renewal) -> KeysEnded:
+        end = partial(self.node.key_actor.end_token, about.token, client_id=about.client_id)
+        ended = await self.node.intent("end token", about, lambda: answering(self.node, end))
+        self.node.key_cache.forget([key.hash for key in ended.keys])
+        return ended
+
+    async def grant(self, key: Key, email: str, name: str) -> Issued | Refused:
+        """A key of a program grants another."""
+        scopes, agent = (Scope.LIBRARY_READ,), Agent("key", key.id, email)
+        issue = partial(self.node.key_actor.issue, email, agent, scopes=scopes, name=name)
+        return await self.node.intent(
+            "issue",
+            IssueFor(email, True, scopes, name, granted_by=key.id),
+            lambda: issue(granted_by=ByKey(key.id)),
+        )
 
     # Device logins.
 

@@ -41,6 +41,7 @@ from actors.values import (
     Tenant,
     Tier,
 )
+from service.api import authentication
 from service.api.deadlines import best_effort
 from service.payments.factory import PaymentGateway
 from service.running.assembly import Classes, Ports, assemble
@@ -64,7 +65,15 @@ from tests.simulation.faults import (
     Look,
 )
 from tests.simulation.history import Complete, EndAt, IssueFor, Nothing, Paced, Rotate, SetTo, Start, Unknown
-from tests.simulation.identity import Identity, LinkedDevices, LinkedSessions, RegisteredDevices, RegisteredSessions
+from tests.simulation.identity import (
+    Identity,
+    LinkedDevices,
+    LinkedSessions,
+    RecordedKeys,
+    RegisteredDevices,
+    RegisteredKeys,
+    RegisteredSessions,
+)
 from tests.simulation.intake import (
     HANDLERS,
     CountedFiltered,
@@ -102,11 +111,11 @@ class Parts:
     """The classes that make up a node. A planted bug replaces some of them."""
 
     quota: type[QuotaAccountant] = QuotaAccountant
-    keys: type[KeyActor] = KeyActor
+    keys: type[KeyActor] = RegisteredKeys
     key_cache: type[KeyCache] = KeyCache
     link: type[Link] = Link
     quota_store: type[MemoryQuota] = MemoryQuota
-    key_store: type[LinkedKeys] = LinkedKeys
+    key_store: type[LinkedKeys] = RecordedKeys
     ledger: type[BookingLedger] = BookingLedger
     ledger_store: type[MemoryLedger] = MemoryLedger
     sponsorship: type[LinkedSponsorship] = LinkedSponsorship
@@ -335,12 +344,13 @@ class Node:
         """Serve a charged request. If `fails`, it is answered with a 5xx some time later and its charge is refunded."""
         for _ in range(MOVES):
             resolved = await self.resolve(text)
-            if resolved is None or resolved.key.revoked_ms is not None:
-                return self._refused(Code.INVALID_API_KEY, "unknown" if resolved is None else "revoked")
-            if resolved.key.expires_ms is not None and self.clock.now_ms() >= resolved.key.expires_ms:
-                return self._refused(Code.KEY_EXPIRED, "expired")
+            refused = authentication.refused_key(resolved, self.clock.now_ms())
+            self.world.history.note(self.name, "use", text, refused)
+            if refused is not None or resolved is None:
+                return self._refused_key(resolved, refused)
             if not self.pace(resolved.key.tenant_id, resolved.tier):
-                return self._refused(Code.RATE_LIMITED, "minute")
+                self.world.count(f"read refused {Code.RATE_LIMITED}, minute")
+                return Refused(Code.RATE_LIMITED, "minute")
             answer = await self.charge(resolved.key, usecase=usecase)
             match answer:
                 case Moved():
@@ -455,6 +465,13 @@ class Node:
             self.world.count(f"{kind} refused {answer.code}")
         return answer
 
-    def _refused(self, code: Code, why: str) -> Refused:
-        self.world.count(f"read refused {code}, {why}")
-        return Refused(code, why)
+    def _refused_key(self, resolved: Resolved | None, refused: Refused | None) -> Refused:
+        assert refused is not None, "an unknown key is refused"
+        if refused.code is Code.KEY_EXPIRED:
+            why = "expired"
+        elif resolved is None:
+            why = "unknown"
+        else:
+            why = "text ended" if resolved.key.revoked_ms is None else "revoked"
+        self.world.count(f"read refused {refused.code}, {why}")
+        return refused

@@ -1,4 +1,4 @@
-"""The messages to sessions and devices, and what each transaction stored for each of them.
+"""The messages to sessions, devices and keys, and what each transaction stored for each of them.
 
 Messages are told apart by identity, so two equal ones are two. Judges nothing.
 """
@@ -100,7 +100,9 @@ class Register:
 
     def deciding(self, batch_id: BatchId, decide: Callable[[Any], Any], now_ms: int) -> Callable[[Any], Any]:
         """Wrap `decide` to record its decision. A transaction that stores it follows in the same step."""
-        messages = self._messages[batch_id.owner, batch_id.seq]
+        messages = self._messages.get((batch_id.owner, batch_id.seq))
+        if messages is None:
+            return decide  # A planted bug has an actor of its own.
 
         def on(snapshot: Any) -> Any:
             decision: Decision = decided(decide(snapshot))
@@ -115,6 +117,7 @@ class Register:
         accounts = {account.email: account.tenant_id for account in memory.accounts.values()}
         full_keys, audits = live_full_keys(memory), len(memory.audits)
         letters, key_ids = set(memory.messages), set(memory.keys)
+        self._decided = None
         done, decided = work(), self._decided
         assert decided is not None, "a store that decides records it"
         node = self._world.nodes[int(batch_id.owner[1:].partition(".")[0])]

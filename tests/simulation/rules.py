@@ -50,6 +50,9 @@ RULES = KeyRules(
     scoped_keys_per_account=3,
     keys_per_day=8,
     notices_per_hour=NOTICES_PER_HOUR,
+    code_life_ms=3 * SECOND_MS,
+    access_life_ms=5_500,
+    refresh_repeat_ms=1_500,
 )
 CAPS: Mapping[Tier, Caps] = {
     Tier.ANONYMOUS: Caps(daily=7, lifetime=10, usecase_reads=4),

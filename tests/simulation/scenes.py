@@ -13,10 +13,12 @@ import trio
 
 from actors.values import BatchId
 from tests.simulation import (
+    authorization_bugs,
     booking_bugs,
     buyers,
     catalog_bugs,
     clients,
+    connectors,
     editors,
     event_bugs,
     filtered_bugs,
@@ -134,11 +136,11 @@ PEOPLE = Area(
     oracle.judge_people,
     sights.of_people,
     sometimes.PEOPLE,
-    people_bugs.BUGS,
+    {**people_bugs.BUGS, **authorization_bugs.BUGS},
     side=attrgetter("identity"),
     watches={"sessions": watches.visiting, "devices": watches.approving},
 )
-"""Sign-ins, browser sessions and device logins."""
+"""Sign-ins, browser sessions, device logins, and programs that people allow."""
 
 SUBMISSIONS = Area(
     oracle.judge_submissions,
@@ -166,7 +168,7 @@ SCENES: Mapping[Scene, Cast] = {
     Scene.SPONSORS: Cast((KEYS, MAIL, SPONSORSHIP), (*buyers.CROWD, (sharers.sharer, 2))),
     Scene.KEYS: Cast((KEYS, MAIL), (*clients.CROWD, (rotators.rotator, 2), (rotators.mover, 1))),
     Scene.WEBSITES: Cast((KEYS, MAIL, SPONSORSHIP, SITE), websites.CROWD),
-    Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), gadgets.CROWD),
+    Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), (*gadgets.CROWD, *connectors.CROWD)),
     Scene.CATALOG: Cast((KEYS, MAIL, CATALOG), editors.CROWD),
     Scene.WHOLE: Cast(
         (KEYS, MAIL, SPONSORSHIP, SITE, PEOPLE, CATALOG),
@@ -176,6 +178,7 @@ SCENES: Mapping[Scene, Cast] = {
             *((live, (size + 1) // 2) for live, size in buyers.CROWD),
             *((live, (size + 1) // 2) for live, size in websites.CROWD),
             *((live, (size + 1) // 2) for live, size in gadgets.CROWD),
+            (connectors.connector, 1),
             (editors.editor, 1),
             (editors.mirror, 1),
         ),

@@ -18,7 +18,11 @@ def keeping(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of keys."""
     before, audits, rows = totals(world.memory), len(world.memory.audits), dict(world.memory.keys)
     claims, mails = dict(world.memory.claims), len(world.memory.messages)
-    done, _ = _logged(world, batch_id, work, KEEPER)
+    if world.signs_in:
+        (done, _), batch = world.register.record(batch_id, lambda: _logged(world, batch_id, work, KEEPER))
+        world.violations.extend(world.programs.judge(world, batch, rows))
+    else:
+        done, _ = _logged(world, batch_id, work, KEEPER)
     after = totals(world.memory)
     if before != after:
         world.violations.append(f"{batch_id!r} changed the sums of all counters from {before} to {after}")

@@ -23,6 +23,7 @@ from tests.simulation.history import History
 from tests.simulation.kernel import Trace
 from tests.simulation.node import Node, Parts
 from tests.simulation.oracle import counts
+from tests.simulation.oracle.authorizations import Programs
 from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION, case_of
 from tests.simulation.oracle.log import Log
 from tests.simulation.oracle.logins import Logins
@@ -45,7 +46,7 @@ from tests.simulation.rules import (
     SECRET,
     Scene,
 )
-from tests.simulation.scenes import BUGS, SCENES, SITE, SPONSORSHIP, scene_of
+from tests.simulation.scenes import BUGS, PEOPLE, SCENES, SITE, SPONSORSHIP, scene_of
 from tests.simulation.workers import Cluster, at_worker
 
 D = TypeVar("D")
@@ -89,10 +90,12 @@ class World:
         self.cast = SCENES[scene]
         self.sells = SPONSORSHIP in self.cast.areas
         self.shows = SITE in self.cast.areas
+        self.signs_in = PEOPLE in self.cast.areas
         self._watches = {name: watch for area in self.cast.areas for name, watch in area.watches.items()}
         self.log = Log()
         self.tally = Tally()
-        self.register, self.visits, self.logins = Register(self), Visits(), Logins()
+        self.register, self.visits, self.logins, self.programs = Register(self), Visits(), Logins(), Programs()
+        self.memory.listeners.append(self.programs.heard.append)
         self.shelf = Shelf(self)
         self.processor = Processor(self)
         self.post = MailServer(self)

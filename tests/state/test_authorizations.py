@@ -156,8 +156,10 @@ def test_an_account_has_so_many_open_codes_within_a_batch_and_over_batches(regis
     assert {code(each) for each in several} == {None}
     answers = registry.act(allow(registry, "b"), allow(registry, "c"))
     assert [code(each) for each in answers] == [None, Code.RATE_LIMITED]
+    answers = registry.act(exchange(registry, "b"), allow(registry, "d"), allow(registry, "e"))
+    assert [code(each) for each in answers] == [None, None, Code.RATE_LIMITED], "an exchange makes room"
     registry.pass_ms(MINUTE)
-    assert code(registry.one(allow(registry, "d"))) is None
+    assert code(registry.one(allow(registry, "f"))) is None
 
 
 def test_a_refresh_replaces_the_text_of_the_key_and_the_token(registry: Registry) -> None:
@@ -251,6 +253,25 @@ def test_a_client_ends_only_its_own_key_and_once(registry: Registry, by: str) ->
     assert not is_live(registry.keys["k1"], registry.now_ms)
     assert registry.one(order) == KeysEnded(())
     assert registry.one(EndAuthorization(CLIENT, b"r 9", None, order.revoked)) == KeysEnded(())
+
+
+@pytest.mark.parametrize("why", ["replayed code", "replayed refresh token", "client"])
+def test_a_key_of_a_program_takes_the_keys_along_that_it_granted(registry: Registry, why: str) -> None:
+    registry.act(allow(registry, scopes=(Scope.KEYS_MANAGE, *READ)))
+    registry.act(exchange(registry))
+    registry.act(registry.issue("8", ANN, READ, by="1"), refresh(registry, 0), refresh(registry, 1))
+    granted = registry.keys["k8"]
+    match why:
+        case "replayed code":
+            registry.act(exchange(registry))
+        case "replayed refresh token":
+            registry.act(refresh(registry, 0))
+        case "client":
+            answer = registry.one(EndAuthorization(CLIENT, b"r 1", None, registry.audit("key.revoked", "")))
+            assert answer == KeysEnded((registry.keys["k1"], registry.keys["k8"]))
+    assert [registry.keys[name].revoked_ms for name in ("k1", "k8")] == [registry.now_ms] * 2
+    assert registry.last.touched_keys == [registry.keys["k1"].hash, granted.hash], "all nodes hear of both"
+    assert json.loads(registry.audits[-1].changes) == {"endedWith": "k1"}
 
 
 def test_one_batch_sees_what_its_earlier_messages_did(registry: Registry) -> None:

@@ -11,7 +11,7 @@ from actors.kernel.supervision import running
 from actors.keys.actor import KeyActor
 from actors.keys.authorizations import Client
 from actors.keys.authorizer import Tokens
-from actors.keys.messages import ByAccount, Resolved
+from actors.keys.messages import ByAccount, ByKey, Resolved
 from actors.keys.state import KeyRules
 from actors.retention.store import Rows
 from actors.shared.credentials import digest, is_key, prefix_of
@@ -45,14 +45,14 @@ class Desk:
             stores.keys, self.clock, SeededEntropy(node), b"secret", KeyRules(), node=f"desk{node}", limits=limits
         )
 
-    async def allow(self, client: Client = CLIENT) -> str:
+    async def allow(self, client: Client = CLIENT, scopes: tuple[Scope, ...] = READ) -> str:
         code = await self.keys.authorize(
             client,
             Agent("session", "ses_1", ANN),
             ByAccount("ses_1"),
             challenge=hashlib.sha256(VERIFIER.encode()).digest(),
             resource="https://catalog.example.com/mcp",
-            scopes=READ,
+            scopes=scopes,
             ends_ms=self.clock.at_ms + 90 * DAY_MS,
         )
         assert isinstance(code, str), code
@@ -101,7 +101,7 @@ async def test_a_code_becomes_a_key_whose_text_is_replaced_and_whose_prefix_stay
     second = await desk.refresh(first)
     assert isinstance(second, Tokens)
     assert (await desk.works(first), await desk.works(second)) == (False, True)
-    assert second.key.id == first.key.id
+    assert (second.key.id, second.changed) == (first.key.id, (digest(first.access_token),))
     assert prefix_of(second.access_token) == prefix_of(first.access_token) == second.key.prefix
     assert await desk.refresh(first) == second, "an answer that was lost"
     assert [key.id for key in await desk.keys.scoped_keys(first.key.tenant_id)] == [first.key.id]
@@ -119,6 +119,18 @@ async def test_a_code_or_refresh_token_that_comes_again_revokes_the_key(desk: De
     desk.clock.at_ms += 2 * MINUTE_MS
     assert refusal(await desk.refresh(by_token)) is Code.INVALID_GRANT
     assert not await desk.works(second)
+
+
+async def test_a_code_that_comes_again_revokes_the_keys_that_its_key_granted(desk: Desk) -> None:
+    code = await desk.allow(scopes=(*READ, Scope.KEYS_MANAGE))
+    tokens = await desk.exchange(code)
+    assert isinstance(tokens, Tokens)
+    key_id = tokens.key.id
+    await desk.keys.issue(ANN, Agent("key", key_id, ANN), scopes=READ, granted_by=ByKey(key_id))
+    live = await desk.keys.scoped_keys(tokens.key.tenant_id)
+    assert {key.granter_id for key in live} == {None, key_id}
+    assert refusal(await desk.exchange(code)) is Code.INVALID_GRANT
+    assert await desk.keys.scoped_keys(tokens.key.tenant_id) == []
 
 
 async def test_two_nodes_refresh_one_token_into_the_same_and_neither_keeps_a_text_in_clear(desk: Desk) -> None:

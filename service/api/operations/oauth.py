@@ -70,7 +70,7 @@ async def issue_token(services: Services, call: Call) -> Answer | Refused:
             return Refused(Code.UNSUPPORTED_GRANT_TYPE, f"grant_type must be one of {', '.join(GRANTS)}.")
     if isinstance(outcome, Tokens):
         # The text that was replaced must not go on here until the announcement comes.
-        services.key_cache.forget(tenants=[outcome.key.tenant_id])
+        services.key_cache.forget(outcome.changed)
     services.mail.wake()
     return respond(outcome, _tokens, NO_CACHE)
 

@@ -11,6 +11,7 @@ from types import ModuleType
 from tests.simulation.oracle import (
     access,
     answers,
+    authorizations,
     events,
     filtered,
     key_cache,
@@ -46,8 +47,8 @@ def judging(*modules: ModuleType) -> Check:
 judge_keys = judging(quota, keys, renewals, key_cache, running)
 """For every world."""
 judge_mail = judging(mail)
-judge_people = judging(people)
-"""For worlds of people. `visits` and `logins` check each of their transactions."""
+judge_people = judging(people, authorizations)
+"""For worlds of people. `visits`, `logins` and `authorizations` check each of their transactions."""
 judge_submissions = judging(submissions)
 """For worlds of submissions, each of whose transactions is judged at its commit, too."""
 judge_catalog = judging(shelf)

@@ -27,7 +27,7 @@ def keys_are_as_they_were_given(case: Case) -> Iterator[str]:
             given, stored = operation.result.key, case.memory.keys.get(operation.result.key.id)
             if stored is None or stored.hash != given.hash or stored.hash != digest(operation.result.api_key):
                 yield f"{given.id} was issued and is stored as {stored}"
-    kinds = ("mint", "issue", "poll", "rotate")
+    kinds = ("mint", "issue", "poll", "rotate", "exchange")
     orders = sum(not each.fruitless for kind in kinds for each in case.of(kind))
     if len(case.memory.keys) > orders:
         yield f"{len(case.memory.keys)} keys are stored, but only {orders} were requested"
@@ -266,6 +266,7 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
                     each.about.scoped and each.about.email == about.email and maybe_before(each, operation)
                     for each in case.of("issue")
                 )
+                live += sum(grant.asked.email == about.email for grant in case.world.programs.grants.values())
             else:
                 most, live = RULES.full_keys_per_account, most_live(case, about.email, operation)
             if operation.result.code is not Code.KEY_LIMIT or live < most:

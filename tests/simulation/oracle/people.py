@@ -28,6 +28,11 @@ DOCUMENTED: Mapping[str, tuple[Code, ...]] = {
     "begin device": (Code.SERVICE_UNAVAILABLE,),
     "poll": (Code.AUTHORIZATION_PENDING, Code.SLOW_DOWN, Code.EXPIRED_TOKEN, Code.ACCESS_DENIED, Code.INVALID_CODE),
     "look at device": (Code.INVALID_CODE, Code.RATE_LIMITED),
+    "allow": (Code.UNAUTHORIZED, Code.KEY_LIMIT, Code.RATE_LIMITED),
+    "exchange": (Code.INVALID_GRANT, Code.INVALID_TARGET),
+    "refresh": (Code.INVALID_GRANT, Code.INVALID_SCOPE, Code.INVALID_TARGET),
+    "end token": (),
+    "move end": (Code.UNAUTHORIZED, Code.NOT_FOUND, Code.INVALID_STATE),
     "decide device": (Code.INVALID_CODE, Code.RATE_LIMITED, Code.EXPIRED_TOKEN, Code.INVALID_STATE, Code.KEY_LIMIT),
 }
 """Allowed refusals of each kind, by hand."""

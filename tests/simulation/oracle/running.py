@@ -12,6 +12,8 @@ LONGEST: Mapping[str, float] = {
     # A read of windows, then the answers of the dedupers, which are awaited concurrently.
     "report": 2 * EVENT_LIMITS.answer_seconds,
     "show": 0.0,
+    # A look-up of the token, then the answer.
+    "end token": 2 * LIMITS.answer_seconds,
 }
 """Time limits of intents in seconds, where they differ from that of actors."""
 
@@ -29,9 +31,8 @@ NETWORK_SECONDS = 3.0
 HANDLER_SECONDS = 1.5
 """How long a handler of a metered request may work by itself."""
 ASKS: Mapping[str, int] = {
-    **dict.fromkeys(
-        ("appoint", "complete", "edit", "issue", "look", "mint", "resolve", "revoke", "rotate", "start", "tier"), 1
-    ),
+    **dict.fromkeys(("appoint", "complete", "edit", "issue", "look", "mint", "resolve", "revoke"), 1),
+    **dict.fromkeys(("exchange", "refresh", "rotate", "start", "tier"), 1),
     # A look-up, a charge, and the refund. A request that finds its tenant merged repeats the look-up and the charge.
     "read": 5,
 }

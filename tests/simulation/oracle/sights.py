@@ -80,6 +80,7 @@ def of_people(case: Case) -> dict[str, int]:
     return {
         **case.world.visits.met,
         **case.world.logins.met,
+        **case.world.programs.met,
         "several messages in one batch of people": sum(len(batch.messages) > 1 for batch in register.batches),
         "stored, but never answered": sum(bool(each.stored) and each.ended is None for each in register.asked.values()),
         "a device's key was stored, but never answered": sum(key_id not in answered for key_id in redeemed),
