@@ -35,7 +35,7 @@ TOGETHER = (
     ("slow readers",),
     ("idle connections",),
     ("malformed flood", "churn", "http2 on the plain port"),
-    ("code guesses",),
+    ("code guesses", "token guesses"),
     ("ping flood", "settings flood", "rapid reset"),
     ("unread http2",),
 )

@@ -31,6 +31,7 @@ BY_MAIL_OR_FORM = {
     "/claim/form": "the form of a claim without scripts",
     "/dashboard/keys/{id}": "linked once the account has a key; the walk of a developer opens it",
     "/end/{token}": "in a mail",
+    "/oauth/authorize": "where programs lead people",
     "/receipt/{token}": "linked by paid bookings, which are not among the newest; `test_pages` opens it",
     "/sign-in/link": "in a mail",
     "/sign-in/passkey": "after the code, for accounts with a passkey",

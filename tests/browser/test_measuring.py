@@ -137,7 +137,10 @@ def test_what_paper_and_colours_of_the_system_lose_is_found(person: Person, site
 
 def test_a_part_that_does_not_fit_at_400_per_cent_or_with_large_text_is_found(person: Person, site: Site) -> None:
     eye, place = Eye(person, AXE_SCRIPT, finger=False), Place("planted", 1280)
-    for html, places in (("", set()), (LARGE, {(640, "light"), (320, "light"), (1280, "large text")})):
+    for html, places in (
+        ("", set()),
+        (LARGE, {(640, "light"), (320, "light"), (1280, "large text"), (320, "large text")}),
+    ):
         site.pages["/"] = SOUND.replace(SCROLLS, "").replace("HERE", html)
         list(eye.opens(f"{site.url}/", place))
         assert {(each.place.width, each.place.scheme) for each in eye.zooms(place)} == places

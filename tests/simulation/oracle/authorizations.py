@@ -16,6 +16,7 @@ from actors.clock import DAY_MS, day_of
 from actors.keys import messages as keys
 from actors.keys.authorizations import Authorization, Authorize, EndAuthorization, ExchangeCode, RefreshText
 from actors.keys.authorizer import Tokens
+from actors.keys.exposures import EndExposed, ExposedEnded, FoundKey
 from actors.keys.messages import Key
 from actors.shared.credentials import Kind, digest
 from actors.values import Code, Refused
@@ -120,6 +121,9 @@ class Programs:
             case keys.Revoke() if isinstance(answer, keys.KeySaved):
                 for key_id in answer.ended:
                     self._keys[key_id] = replace(self._keys[key_id], revoked_ms=self._batch.now_ms)
+            case EndExposed() if isinstance(answer, ExposedEnded):
+                for key in [each for each in self._keys.values() if each.hash in answer.changed]:
+                    self._keys[key.id] = replace(key, revoked_ms=self._batch.now_ms)
             case keys.RotateKey() if isinstance(answer, keys.Rotated):
                 self._keys |= {each.id: each for each in (answer.old, answer.key)}
             case _ if isinstance(answer, keys.KeySaved | keys.Claimed):
@@ -306,6 +310,7 @@ class Programs:
         together have them in any order."""
         ours = {grant.key_id for grant in self.grants.values()} | {place[1] for place in self._audits}
         others = {message.audit.id for message in self._batch.messages if hasattr(message, "audit")}
+        others |= {each.audit.id for each in self._exposed()}
         actual = [
             recorded(audit)
             for audit in self._batch.audits
@@ -315,10 +320,18 @@ class Programs:
             yield f"{self._batch.owner} recorded {actual}, not {self._audits}"
 
     def _goes_along(self, changes: str) -> bool:
-        """Whether a record is of a key that ended, or whose end was moved, with another in a message of its owner."""
+        """Whether a record is of a key that ended, or whose end was moved, with another in a message of its owner, or in a
+        report of keys that were found in public."""
         facts = json.loads(changes)
         roots = {message.key_id for message in self._batch.messages if isinstance(message, keys.Revoke | keys.EditKey)}
+        exposed = {each.hash for each in self._exposed()}
+        roots |= {key.id for key in self._keys.values() if key.hash in exposed}
         return facts.get("endsWith") in roots or facts.get("endedWith") in roots
+
+    def _exposed(self) -> Iterator[FoundKey]:
+        for message in self._batch.messages:
+            if isinstance(message, EndExposed):
+                yield from message.found
 
 
 def _place(record: tuple[str, str, str, dict[str, Any]]) -> tuple[str, str]:
