@@ -125,8 +125,8 @@ BY_CHANCE = {"submitCampaign", "reviewCampaign", "pauseCampaign", "resumeCampaig
     "startBooking",
     "submitEntry",
 }
-"""These need other operations first, the account of somebody else, or more luck than a dozen draws have: walks along links book,
-and the examples of the document have both."""
+"""These need other operations first, the account of somebody else, or more luck than a dozen draws have: walks along links
+book, and the examples of the document have both."""
 
 
 def test_requests_have_succeeded_too(target: Target) -> None:
