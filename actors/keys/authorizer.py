@@ -23,7 +23,9 @@ from actors.shared.credentials import (
     base62,
     derived_entropy,
     digest,
+    fingerprint,
     is_key,
+    new_id,
     prefix_of,
     renewed_key,
 )
@@ -61,14 +63,15 @@ class ClientAuthorizer(CodeActor[Message, Answer, KeyStore, KeyRules]):
         resource: str,
         scopes: tuple[Scope, ...],
         ends_ms: int,
+        form: str | None = None,
     ) -> str | Refused:
         """Allow a client to get a scoped key of the session's account that ends at `ends_ms`. Returns the authorization code,
         which the client exchanges within `code_life_ms`. `challenge` is SHA-256 of its verifier. Refused if the session has
-        ended or the account has no room for another scoped key."""
+        ended, the account has no room for another scoped key, or `form`, which identifies what the person sent, was used."""
         assert agent.email is not None, "a session belongs to an account"
         code, now_ms = AUTHORIZATION_CODE.new(self._entropy.token(ENTROPY_BYTES)), self._clock.now_ms()
         authorization = Authorization(
-            id=self._id("aut"),
+            id=self._id("aut") if form is None else new_id("aut", fingerprint(agent.id, form)),
             code_hash=digest(code),
             client_hash=digest(client.id),
             client_name=client.name,

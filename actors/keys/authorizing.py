@@ -34,6 +34,8 @@ class KeyAuthorizing(KeyRenewing):
             return session_ended()
         if account.suspended_ms is not None:
             return Refused(Code.FORBIDDEN, "This account is suspended, so it allows no program anything.")
+        if asked.id in self._snapshot.authorizations or asked.id in self.decision.changed.authorizations:
+            return Refused(Code.INVALID_STATE, "This form was sent before. Start again from the program.")
         if refused := self._too_many_today(account.tenant_id) or self._no_room(account.tenant_id):
             return refused
         before = self._snapshot.authorizations

@@ -39,8 +39,8 @@ class LockSet:
     With live keys the last ones are locked that ended at most `CLOCKS_DIFFER_MS` ago.
     `session_ids` are sessions that grant, and `claimants` the emails that claim. `hashes` are keys by their text, which are
     locked as `families` are, with the emails of their tenants. Authorizations are locked by the hash of their code, by that
-    of their refresh tokens, or by their key; the store follows them to emails, sessions and keys. Of `code_emails` it counts
-    the open codes.
+    of their refresh tokens, by their key, or by id; the store follows them to emails, sessions and keys. Of `code_emails` it
+    counts the open codes.
     """
 
     token_hashes: tuple[bytes, ...] = ()
@@ -58,6 +58,7 @@ class LockSet:
     refresh_hashes: tuple[bytes, ...] = ()
     authorized_keys: tuple[str, ...] = ()
     code_emails: tuple[str, ...] = ()
+    authorization_ids: tuple[str, ...] = ()
 
     def following(self, found: Iterable[Authorization]) -> "LockSet":
         """The set with the accounts and sessions of authorizations, and their keys with those that these granted."""
@@ -118,6 +119,7 @@ def rows_to_lock(messages: Sequence[Message]) -> LockSet:
             case Authorize(authorization=asked):
                 rows["emails"].add(asked.email)
                 rows["code_emails"].add(asked.email)
+                rows["authorization_ids"].add(asked.id)
             case ExchangeCode(code_hash=code_hash):
                 rows["code_hashes"].add(code_hash)
             case RefreshText(text=text):

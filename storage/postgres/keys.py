@@ -111,7 +111,8 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
 
 async def _lock_authorizations(connection: Connection, lock_set: LockSet, snapshot: Snapshot) -> LockSet:
     """Lock authorizations. Returns the set with what they lead to."""
-    places = [list(each) for each in (lock_set.code_hashes, lock_set.refresh_hashes, lock_set.authorized_keys)]
+    hashes, key_ids = (lock_set.code_hashes, lock_set.refresh_hashes), lock_set.authorized_keys
+    places = [list(each) for each in (*hashes, key_ids, lock_set.authorization_ids)]
     if not any(places):
         return lock_set
     found = [record_of(Authorization, row) for row in await connection.fetch(SQL.lock_authorizations, *places)]

@@ -6,9 +6,10 @@ select token_hash, key_id, created_ms, email, proof, code_expires_ms, attempts, 
 from claims where token_hash = any ($1::bytea[]) order by token_hash for update
 
 -- name: lock_authorizations
--- Lock authorizations by the hash of their code, by that of their refresh tokens, or by their key.
+-- Lock authorizations by the hash of their code, by that of their refresh tokens, by their key, or by id.
 select {authorizations} from authorizations
-where code_hash = any ($1::bytea[]) or refresh_hash = any ($2::bytea[]) or key_id = any ($3::text[]) order by id for update
+where code_hash = any ($1::bytea[]) or refresh_hash = any ($2::bytea[]) or key_id = any ($3::text[])
+    or id = any ($4::text[]) order by id for update
 
 -- name: open_codes
 -- Count codes of accounts that were neither exchanged nor have expired. Accounts are locked before.

@@ -139,19 +139,20 @@ async def a_form_is_of_one_session_for_a_while(world: World) -> None:
     assert "code" in answer_of(await sent(world, ann, fresh)), "the page that is shown again has a new form"
 
 
-async def a_form_that_is_repeated_makes_codes_for_its_own_client_only(world: World) -> None:
+async def a_form_allows_once_and_its_own_client_only(world: World) -> None:
     ann, client = world.session(ANN), await agent(world)
     form = form_of(await client.opened(ann))
-    first, second = [answer_of(await sent(world, ann, form))["code"] for _ in range(2)]
-    assert first != second
+    code = answer_of(await sent(world, ann, form))["code"]
+    again = await sent(world, ann, form)
+    assert (again.status, "This form was sent before" in Seen.of(again).text) == (409, True)
+    assert len(world.memory.authorizations) == 1
     other = await agent(world, client_name="Another")
-    assert (await other.exchanged(second)).words == "400 invalid_grant"
+    assert (await other.exchanged(code)).words == "400 invalid_grant"
 
 
 async def approvals_have_a_bound(world: World) -> None:
     ann, client = world.session(ANN), await agent(world)
-    form = form_of(await client.opened(ann))
-    statuses = [(await sent(world, ann, form)).status for _ in range(25)]
+    statuses = [(await client.decided(ann)).status for _ in range(25)]
     assert statuses.count(303) == 20
     assert len(world.memory.authorizations) == 20
 
@@ -414,7 +415,7 @@ CHECKLIST: Mapping[str, Attack] = {
         the_form_is_sent_from_our_page_only,
         a_link_approves_nothing,
         a_form_is_of_one_session_for_a_while,
-        a_form_that_is_repeated_makes_codes_for_its_own_client_only,
+        a_form_allows_once_and_its_own_client_only,
         approvals_have_a_bound,
         errors_lead_nowhere_unless_the_client_is_right,
         errors_of_a_right_client_go_back_to_it,

@@ -101,6 +101,7 @@ class MemoryKeys(MemoryStore):
             if each.code_hash in lock_set.code_hashes
             or each.refresh_hash in lock_set.refresh_hashes
             or each.key_id in lock_set.authorized_keys
+            or each.id in lock_set.authorization_ids
         }
         lock_set = lock_set.following(authorizations.values())
         claims = picked(tables.claims, lock_set.token_hashes)

@@ -85,8 +85,8 @@ class Registry:
         authorized = {
             each.id: each
             for each in self.authorizations.values()
-            if {each.code_hash, each.refresh_hash, each.key_id}
-            & {*rows.code_hashes, *rows.refresh_hashes, *rows.authorized_keys}
+            if {each.code_hash, each.refresh_hash, each.key_id, each.id}
+            & {*rows.code_hashes, *rows.refresh_hashes, *rows.authorized_keys, *rows.authorization_ids}
         }
         rows = rows.following(authorized.values())
         claims = {each: self.claims[each] for each in rows.token_hashes if each in self.claims}

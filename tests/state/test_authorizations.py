@@ -162,6 +162,13 @@ def test_an_account_has_so_many_open_codes_within_a_batch_and_over_batches(regis
     assert code(registry.one(allow(registry, "f"))) is None
 
 
+def test_a_form_allows_a_program_once(registry: Registry) -> None:
+    assert [code(each) for each in registry.act(allow(registry), allow(registry))] == [None, Code.INVALID_STATE]
+    assert code(registry.one(allow(registry))) is Code.INVALID_STATE
+    registry.act(exchange(registry))
+    assert code(registry.one(allow(registry))) is Code.INVALID_STATE
+
+
 def test_a_refresh_replaces_the_text_of_the_key_and_the_token(registry: Registry) -> None:
     connected(registry)
     before = registry.keys["k1"]

@@ -1,7 +1,7 @@
 """The person's side of an authorization: what a program asks for, and the decision. Only the page calls these operations.
 
 The page sends the request as the program sent it, and each operation checks all of it, so a form can change nothing. A form
-belongs to the session and the request that its page showed, for `TICKET_MS`.
+belongs to the session and the request that its page showed, for `TICKET_MS`, and allows once.
 """
 
 from base64 import urlsafe_b64encode
@@ -27,6 +27,8 @@ from service.tokens.signing import BadToken
 
 TICKET_MS = 15 * MINUTE_MS
 TICKET = "approval"
+ONCE_BYTES = 8
+"""Random bytes that tell forms of one request apart: each allows the program once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ def _shown(services: Services, call: Call, query: str, found: _Request) -> Autho
         shown.goOn = _error(services, found.asked, found.valid)
         return shown
     shown.scopes = tuple(scope.value for scope in found.valid.scopes)
-    shown.ticket = services.clients.tickets.sign(TICKET, [*_bound(call, query), services.clock.now_ms() + TICKET_MS])
+    until_ms, once = services.clock.now_ms() + TICKET_MS, services.entropy.token(ONCE_BYTES).hex()
+    shown.ticket = services.clients.tickets.sign(TICKET, [*_bound(call, query), once, until_ms])
     return shown
 
 
@@ -81,7 +84,7 @@ async def decide(services: Services, call: Call) -> Answer | Refused:
     scopes = tuple(scope for scope in found.valid.scopes if scope in body.scopes)
     if not scopes:
         return Refused(Code.INVALID_SCOPE, "Choose at least one thing that the program may do, or deny the request.")
-    return await _approve(services, call, found.asked, found.name, found.valid, scopes, body.days)
+    return await _approve(services, call, found.asked, found.name, found.valid, scopes, body.days, body.ticket)
 
 
 async def _approve(
@@ -92,6 +95,7 @@ async def _approve(
     valid: AuthorizationRequest,
     scopes: tuple[Scope, ...],
     days: int,
+    ticket: str,
 ) -> Answer | Refused:
     granter = call.caller.granter
     assert isinstance(granter, ByAccount), "only sessions decide"
@@ -103,6 +107,7 @@ async def _approve(
         resource=valid.resource,
         scopes=scopes,
         ends_ms=services.clock.now_ms() + days * DAY_MS,
+        form=ticket,
     )
     return code if isinstance(code, Refused) else _decided(_back(services, asked, code=code))
 
@@ -153,7 +158,7 @@ def _bound(call: Call, query: str) -> tuple[str, str]:
 
 def _refused_ticket(services: Services, call: Call, body: AuthorizationDecision) -> Refused | None:
     try:
-        *bound, until_ms = services.clients.tickets.verify(TICKET, body.ticket)
+        *bound, _, until_ms = services.clients.tickets.verify(TICKET, body.ticket)
     except BadToken:
         bound, until_ms = [], 0
     if tuple(bound) == _bound(call, body.request) and services.clock.now_ms() < until_ms:
