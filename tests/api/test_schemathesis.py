@@ -108,6 +108,7 @@ NEVER = {
     "finishPasskeySignIn",
     "cancelPasskeySignIn",
     "pollDevice",  # nobody approves
+    "registerClient",  # redirect URIs have rules that no schema says
     "issueToken",
     "stripeWebhook",  # in test mode there is nothing
     *IN_SESSIONS,
@@ -131,8 +132,8 @@ book, and the examples of the document have both."""
 
 def test_requests_have_succeeded_too(target: Target) -> None:
     """Every operation must have succeeded at least once."""
-    never = {name for name in target.thoroughly if not {200, 201} & target.answers[name].keys()} - NEVER - BY_CHANCE
-    assert not never
+    never = {name for name in target.thoroughly if not target.answers[name][200]} - NEVER - BY_CHANCE
+    assert not never, {name: target.answers[name] for name in never}
 
 
 def test_walks_along_the_links_are_as_the_document_says() -> None:

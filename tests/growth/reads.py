@@ -52,8 +52,16 @@ class Names:
     def __init__(self, node: Node, size: Size, slugs: Mapping[str, str], bookings: Mapping[int, Any]) -> None:
         self._node, self._size, self._slugs, self._bookings = node, size, slugs, bookings
 
+    def _request_of_a_program(self) -> str:
+        services, returns = self._node.services, "http://127.0.0.1:8123/callback"
+        client_id = services.clients.registered.register("An agent", [returns], services.clock.now_ms(), 1)
+        asked = {"response_type": "code", "client_id": client_id, "redirect_uri": returns}
+        return urlencode({**asked, "code_challenge": "A" * 43, "code_challenge_method": "S256"})
+
     def in_path(self, path: str, person: int) -> str | None:
         """The path with its names, None if there is no such thing of this person."""
+        if path == "/oauth/authorize":
+            return f"{path}?{self._request_of_a_program()}"
         if "{" not in path:
             return path
         links, booking = self._node.services.links, self._bookings[person if person in self._bookings else MOST]
@@ -126,7 +134,7 @@ def _queries(operation: Operation, now_ms: int) -> Iterator[dict[str, Any]]:
 
 
 def _value(operation: Operation, alias: str, now_ms: int) -> object:
-    if alias in ("from", "to"):
+    if alias in ("from", "to", "since"):
         return "2025-01" if operation.name == "getRevenue" else now_ms - 5 * 86_400 * SECOND_MS
     if alias in ("week", "weekStart"):
         return week_of(now_ms) + WEEK_MS

@@ -59,6 +59,11 @@ select sha256(n::text::bytea), now_ms, today, 1, now_ms from generate_series(1, 
 insert into devices (id, code_hash, user_code, agent, address, created_ms, expires_ms, status, interval_seconds, email)
 select 'dev_' || n, sha256(n::text::bytea), case when n = 1 then 'BCDFGHJK' else n::text end, '', '', now_ms - 1, now_ms + 600000 + n, 'pending', 5, 'person' || n || '@example.com'
 from generate_series(1, :accounts / 4) as n, clock;
+insert into authorizations (id, code_hash, client_hash, client_name, redirect_uri, challenge, resource, scopes, email, session_id,
+    created_ms, expires_ms, key_expires_ms, used_ms)
+select 'aut_' || n, sha256(n::text::bytea), sha256('client'), 'An agent', 'http://127.0.0.1/callback', sha256('verifier'), '',
+    '{library:read}', 'person' || n || '@example.com', 'ses_' || n, now_ms - n, now_ms + 60000 + n, now_ms + 86400000, now_ms - n
+from generate_series(1, :accounts / 4) as n, clock;
 insert into device_guesses (session_id, wrong, locked_until_ms) select 'ses_' || n, 1, 0 from generate_series(1, :accounts / 4) as n;
 insert into passkeys (id, email, credential_id, public_key, sign_count, name, created_ms)
 select 'psk_' || n, 'person' || n || '@example.com', sha256(n::text::bytea), '', 0, 'Laptop', now_ms
@@ -127,6 +132,8 @@ select id, 'ten_' || owner, campaign_id, slot_id, 'Slot ' || substring(slot_id f
 from sales, clock, lateral (
     select case when status in ('paid', 'refunded') then sales.week_ms - 3456000000 + n % 604800000 + 600000 end as paid_ms
 ) as times order by n;
+insert into webhook_events (id, tenant_id, subject_id, type, body, created_ms)
+select 'evt_' || id, 'ten_' || owner, id, 'booking.paid', '{"type":"booking.paid","timestamp":"2026-01-01T00:00:00Z","data":{}}', now_ms - n % 864000000 from sales, clock where status = 'paid' order by n;
 insert into slot_weeks (slot_id, week_ms, booking_id) select slot_id, week_ms, id from sales where status = 'paid' order by n;
 insert into booking_keys (tenant_id, operation, key, fingerprint, booking_id, created_ms)
 select 'ten_' || owner, 'reserve', n, '', id, week_ms - 3456000000 from sales;

@@ -72,6 +72,7 @@ GROWN = {
     "passkey challenges": {"passkey_challenges"},
     "ended sessions": {"sessions"},
     "device logins": {"devices"},
+    "authorizations": {"authorizations"},
     "unclaimed keys": {"api_keys", "claims", "key_uses", "tenants"},
     "unpaid bookings": {"unpaid bookings"},
     "payment events": {"payment_events"},

@@ -301,8 +301,8 @@ class Year:
         await services.passkeys.start_sign_in(waiting.token)
 
     async def _connect(self, agent: Agent, session_id: str) -> None:
-        """Allow two programs to read: one gets its key and goes on, the other never comes for it."""
-        keys, ends_ms = self.node.services.keys, self.clock.at_ms + 90 * DAY_MS
+        """Allow two programs to read: one gets its key, goes on and leaves, the other never comes for it."""
+        keys, ends_ms = self.node.services.keys, self.clock.at_ms + 3 * DAY_MS
         challenge = hashlib.sha256(b"verifier").digest()
         for client_id in ("cli_a", "cli_b"):
             client, by = Client(client_id, "A reader", "http://127.0.0.1/callback"), ByAccount(session_id)
@@ -316,7 +316,9 @@ class Year:
         proof: Any = {"client_id": client.id, "redirect_uri": client.redirect_uri, "resource": None}
         tokens = await keys.exchange_code(code, verifier="verifier", **proof)
         assert isinstance(tokens, Tokens), tokens
-        assert isinstance(await keys.refresh(tokens.refresh_token, client_id=client.id, resource=None), Tokens)
+        tokens = await keys.refresh(tokens.refresh_token, client_id=client.id, resource=None)
+        assert isinstance(tokens, Tokens), tokens
+        await keys.end_token(tokens.access_token, client_id=client.id)
 
     async def _bookings(self) -> None:
         """One hold is cancelled, one runs out, and once a week one is paid."""

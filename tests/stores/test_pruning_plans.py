@@ -23,6 +23,10 @@ insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires
 select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, 1, n from generate_series(1, 8000) as n;
 insert into devices (id, code_hash, user_code, agent, address, created_ms, expires_ms, status, interval_seconds)
 select 'dev_' || n, sha256(n::text::bytea), n, '', '', 1, n, 'pending', 5 from generate_series(1, 8000) as n;
+insert into authorizations (id, code_hash, client_hash, client_name, redirect_uri, challenge, resource, scopes, email,
+    session_id, created_ms, expires_ms, key_expires_ms, used_ms)
+select 'aut_' || n, sha256(n::text::bytea), sha256(''), '', '', sha256(''), '', '{}', 'ann@example.com', '', 1, n, 1, 1
+from generate_series(1, 8000) as n;
 insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms, sent_ms)
 select 'let_' || n, 'ann@example.com', 'sign_in_code', '', 1, 1, 1, n from generate_series(1, 8000) as n;
 insert into pending_sign_ins (id, token_hash, email, agent, created_ms, expires_ms)
@@ -70,7 +74,7 @@ select 'sub_' || n, 'author_' || n, 'bots', 'a', '', '', 1, 'declined', n from g
 analyze catalog_submissions;
 analyze tenants, api_keys, claims, key_uses, usage_days, key_usage_days, bookings, slot_weeks, booking_keys;
 analyze payment_events, payment_reports;
-analyze account_deletions, sign_in_codes, letter_counts, sign_in_links, sessions, devices, outbox;
+analyze account_deletions, sign_in_codes, letter_counts, sign_in_links, sessions, devices, authorizations, outbox;
 analyze pending_sign_ins, passkey_challenges, webhooks, webhook_deliveries, webhook_events;
 set plan_cache_mode = force_generic_plan
 """
