@@ -102,7 +102,6 @@ class AuthorizationDecision(Strict):
     """A person's decision. `ticket` is that of the page that showed the request, `days` the life of the key."""
 
     request: Asked
-
     ticket: Annotated[str, Field(max_length=200)]
     decision: Literal["approve", "deny"]
     scopes: Annotated[list[str], Field(max_length=10)]
@@ -113,7 +112,7 @@ class AuthorizationShown(BaseModel):
     """What a program asks for. With `error`, the request is wrong, and `goOn` is where the program learns of it.
 
     `place` is the host of the program's document, or the host or scheme to which the browser returns. `source` is the latter
-    in a content security policy. `direct`: the browser may go on without asking.
+    in a content security policy. `local`: the program is on the machine of the person, so the browser goes on by itself.
     """
 
     name: str
