@@ -52,7 +52,7 @@ async def test_no_request_reads_a_table_as_a_whole(node: Node) -> None:
 
 
 ANSWERS = {"getPendingSignIn of 0": 401, "isReady of 0": 503, "page /dev/clock of 0": 404}
-"""Answers that are no success: nobody waits for a passkey, not all tasks of the node run, and its database is not embedded."""
+"""Answers that are no success: nobody waits for a passkey, not all tasks of the node run, and its clock cannot be moved."""
 
 
 async def test_no_change_reads_a_table_as_a_whole(node: Node) -> None:
