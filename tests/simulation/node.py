@@ -410,14 +410,16 @@ class Node:
         return answer
 
     async def report(self, holding: "Holding") -> KeySaved | Refused:
-        """Report a key as found in public. For the oracle, that revokes the key that the text is of."""
+        """Report a key as found in public. For the oracle, that revokes the key that the text is of, unless a program has
+        had the text replaced or let it end."""
 
         async def report() -> KeySaved | Refused:
             found, agent = {holding.text: "https://code.example.com"}, Agent("system", "report")
             exposed = await self.key_actor.end_exposed(found, agent, mail_places=False)
-            if not exposed.known:
+            key = self.world.memory.keys[holding.key_id]
+            if not exposed.known or (key.text_expires_ms is not None and key.revoked_ms is None):
                 return Refused(Code.NOT_FOUND, "no key")
-            return KeySaved(self.world.memory.keys[holding.key_id], exposed.changed)
+            return KeySaved(key, exposed.changed)
 
         answer = await self.intent("revoke", holding.key_id, report)
         if isinstance(answer, KeySaved):

@@ -271,8 +271,9 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
                 most, live = RULES.full_keys_per_account, most_live(case, about.email, operation)
             if operation.result.code is not Code.KEY_LIMIT or live < most:
                 yield f"{about.email} has at most {live} of {most} keys and got {operation.result}"
+    of_programs = {text.key_id for text in case.world.programs.texts.values()}
     for operation in case.of("revoke"):
-        if isinstance(operation.result, Refused) and operation.about in case.memory.keys:
+        if isinstance(operation.result, Refused) and operation.about in case.memory.keys.keys() - of_programs:
             yield f"{operation.about} exists, but got {operation.result}"
 
 
