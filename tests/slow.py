@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 SLOW = bool(os.environ.get("CATALOG_TEST_SLOW"))
-"""Whether this is `make thorough`. It also plants every bug of the simulation instead of every twentieth, generates more
+"""Whether this is `make thorough`. It also plants every bug of the simulation instead of every thirtieth, generates more
 examples, runs all attacks, walks through the pages on every device and takes pictures of mails."""
 
 ROOT = Path(__file__).parents[1]
@@ -21,7 +21,7 @@ PROCESSES = ("acceptance", "browser", "embedded")
 """Folders of tests whose tests run real processes: a node, commands, a browser, Postgres."""
 
 SMOKE: Mapping[str, str] = {
-    "acceptance/test_commands.py": "accounts catalog",
+    "acceptance/test_commands.py": "accounts",
     "acceptance/test_main_job.py": "catalog keys mail quota",
     "acceptance/test_proxies.py": "events",
     "acceptance/test_quota.py": "quota",

@@ -117,7 +117,6 @@ def test_a_service_without_workers_says_that_sighup_does_nothing_and_goes_on(sho
     assert shop.service.is_ready()
 
 
-@smoke
 def test_an_import_says_what_it_did_and_a_dry_run_what_it_would_do(shop: Shop, tmp_path: Path) -> None:
     service = shop.service
     first = write_catalog(tmp_path / "first.jsonl", *map(bot, range(1, 4)), usecase(1))

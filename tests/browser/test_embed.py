@@ -68,7 +68,6 @@ def turned(visitor: Visitor, *, away: bool) -> None:
 # What is shown.
 
 
-@smoke
 def test_a_side_is_a_labelled_list_of_links(node: Service, visit: Visit) -> None:
     visitor = visit(PAGE)
     [box] = visitor.filled().all()

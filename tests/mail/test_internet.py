@@ -13,6 +13,7 @@ from actors.mail.messages import Mail, MailRefused, QueuedMessage
 from actors.mail.rendering import MailRenderer
 from tests.mail.outgoing import BASE_MS, CODE, SITE, WRITER, link_of, stop_url_of
 from tests.mail.samples import BOOKED, FACTS, harmed, message
+from tests.slow import repeats
 
 
 def queued(recipient: str = "anna@example.com") -> QueuedMessage:
@@ -110,6 +111,7 @@ def test_a_mail_with_a_topic_can_be_stopped_by_the_mail_program() -> None:
     assert received(WRITER.write(queued()))["List-Unsubscribe"] is None
 
 
+@repeats("tests/mail/test_rendering.py, for the parts before they become a message")
 def test_both_parts_are_read_as_they_were_written_whatever_they_say() -> None:
     for text, sample in harmed():
         mail = WRITER.write(sample)

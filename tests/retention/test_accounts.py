@@ -23,6 +23,7 @@ from storage.connection.target import Target
 from tests.conftest import Server
 from tests.doubles.tables import Memory
 from tests.retention.year import CAREFUL, OPERATOR, PEOPLE, TABLES, Year, open_year, sizes
+from tests.slow import repeats
 
 SPONSOR, READER = PEOPLE[0], PEOPLE[1]
 ALL = 100_000
@@ -140,6 +141,9 @@ async def erase(year: Year, **limits: Any) -> None:
     await eraser(year, **limits).sweep()
 
 
+@pytest.mark.parametrize(
+    "earlier", ["memory", pytest.param("postgres", marks=repeats("both stores export the same"))], indirect=True
+)
 async def test_an_export_has_rows_of_every_table_and_no_secret(year: Year) -> None:
     services = year.node.services
     await services.keys.grant_admin(SPONSOR, OPERATOR)
