@@ -426,6 +426,7 @@ async def test_without_a_server_the_mail_is_on_the_log_with_its_code(caplog: pyt
     assert CODE in caplog.text
 
 
+@repeats("the next tests for one mail, and tests/mail/test_rendering.py for every one")
 async def test_every_mail_is_received_as_it_was_written_with_both_parts_and_short_lines_of_ascii() -> None:
     sent = [WRITER.write(replace(sample, id=f"let_{at}")) for at, (_, sample) in enumerate(samples())]
     wild = "Größe 🚀 " + "x" * 1_200

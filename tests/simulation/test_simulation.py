@@ -22,7 +22,7 @@ from tests.slow import SLOW, repeats
 SEEDS = len(Scene)
 """`make simulate` runs more, and shows that they meet every fault and every refusal."""
 SECONDS = 20.0
-RUN_SECONDS = SECONDS if SLOW else 10.0
+RUN_SECONDS = SECONDS if SLOW else 8.0
 WHOLE = list(Scene).index(Scene.WHOLE)
 """The first seed of the scene with all areas."""
 SEEDS_FOR_A_BUG = 100
