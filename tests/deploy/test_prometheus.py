@@ -35,6 +35,7 @@ def test_the_configuration_and_the_rules_are_valid(promtool: str) -> None:
     assert f"{len(RULES)} rules found" in done.stdout
 
 
+@repeats("the checks of the rules; this starts promtool")
 def test_each_alert_fires_when_it_should_and_none_for_a_healthy_service(promtool: str) -> None:
     done = run(promtool, "test", "rules", FOLDER / "alerts_test.yml")
     assert done.returncode == 0, done.stdout

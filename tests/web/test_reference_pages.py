@@ -11,6 +11,7 @@ from service.api.operations import OPERATIONS
 from service.web.reference.contents import REMEDIES
 from tests.api.conformity import DOCUMENT
 from tests.api.world import World, open_world
+from tests.slow import repeats
 from tests.web.markup import Markup, faults_of, parsed
 from tests.web.test_every_page import POLICY
 
@@ -37,6 +38,7 @@ def links_of(page: Markup) -> list[str]:
     return [each.attributes["href"] for each in page.all("a") if "href" in each.attributes]
 
 
+@repeats("a few pages in test_every_page.py; make pages measures each")
 async def test_every_page_is_sound_and_small_and_leads_to_all_others() -> None:
     async with open_world(PAGES__PER_MINUTE=10_000) as world:
         first = await opened(world, "/docs")
