@@ -23,7 +23,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """What a person allowed a client: a code, then a scoped key and refresh tokens for it.
+    """An approval of a client by a person: a code, then a scoped key and refresh tokens for it.
 
     `code_hash` is SHA-256 of the code, `client_hash` of the client's id, and `challenge` of the verifier (RFC 7636, S256).
     The key that the code is exchanged for ends at `key_expires_ms`. `key_id` and `refresh_hash` are set once it was

@@ -70,7 +70,7 @@ SIGN_IN_LINK_TOKEN = TokenKind("sgn_")
 SHARE_TOKEN = TokenKind("rpt_")
 """The token of a link to a shared report."""
 AUTHORIZATION_CODE = TokenKind("aco_")
-"""What a client exchanges for a key (RFC 6749, 4.1)."""
+"""The code that a client exchanges for a key (RFC 6749, 4.1)."""
 REFRESH_TOKEN = TokenKind("rft_", 2 * TOKEN_LENGTH)
 """Half of it stays for as long as the authorization, and half is replaced with each use."""
 

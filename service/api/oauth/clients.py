@@ -41,7 +41,7 @@ _URL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RegisteredClient:
-    """What was registered: a name that nobody has checked, the day, and hashes of the redirect URIs."""
+    """A registration: a name that nobody has checked, the day, and hashes of the redirect URIs."""
 
     name: str
     issued_ms: int

@@ -1,6 +1,7 @@
 """Operations of clients that people authorize: register, get tokens, revoke them (RFC 7591, 6749 and 7009; ADR 0109)."""
 
 import re
+from functools import partial
 
 from actors.clock import SECOND_MS
 from actors.devices.actor import RedeemedKey
@@ -161,64 +162,52 @@ TOKEN_CODES = (
     Code.UNSUPPORTED_GRANT_TYPE,
     *POLL_CODES,
 )
-TAG = "Authorization"
+
+_from_clients = partial(
+    Operation, method="POST", tag="Authorization", access=Access.PUBLIC, family=Family.DEVICE, cors=True
+)
 
 ROWS = (
-    Operation(
+    _from_clients(
         name="registerClient",
-        method="POST",
         path="/oauth/register",
         summary="Register a client",
         description="Registers a program that asks people for access (RFC 7591). Nothing is stored: a registration that is "
         "not used ends after 30 days. Programs that have a metadata document use its address as `client_id` instead.",
-        tag=TAG,
         handler=register,
         result=ClientRegistered,
         status=CREATED,
-        access=Access.PUBLIC,
         body=ClientRegistration,
         example={"client_name": "An agent", "redirect_uris": ["http://127.0.0.1:8123/callback"]},
         codes=(Code.INVALID_REDIRECT_URI, Code.INVALID_CLIENT_METADATA),
-        family=Family.DEVICE,
         budget=Budget.REGISTER,
-        cors=True,
     ),
-    Operation(
+    _from_clients(
         name="issueToken",
-        method="POST",
         path="/oauth/token",
         summary="Issue a token",
         description="Exchanges the code of an approved request, or a refresh token, for a key of the account and the next "
         "refresh token (RFC 6749). Also takes polls of device logins. Takes a form, or JSON with the same fields.",
-        tag=TAG,
         handler=issue_token,
         result=AccessToken,
-        access=Access.PUBLIC,
         body=TokenRequest,
         form=True,
         example={"grant_type": REFRESH_TOKEN, "refresh_token": "rft_4XcQ2nB8pLmV7tRw", "client_id": CLIENT_ID},
         codes=TOKEN_CODES,
-        family=Family.DEVICE,
         budget=Budget.DEVICE_POLL,
-        cors=True,
     ),
-    Operation(
+    _from_clients(
         name="revokeToken",
-        method="POST",
         path="/oauth/revoke",
         summary="Revoke a token",
         description="Revokes the key of an access token or refresh token of the client (RFC 7009). Takes a form, or JSON "
         "with the same fields. A token that does not exist is no error.",
-        tag=TAG,
         handler=revoke_token,
         result=TokenRevoked,
-        access=Access.PUBLIC,
         body=TokenRevocation,
         form=True,
         example={"token": "rft_4XcQ2nB8pLmV7tRw", "client_id": CLIENT_ID},
-        family=Family.DEVICE,
         budget=Budget.DEVICE_POLL,
-        cors=True,
     ),
 )
 """Operations that clients call. Those of the person who decides are in `authorizations`."""
