@@ -416,8 +416,8 @@ class Node:
         async def report() -> KeySaved | Refused:
             found, agent = {holding.text: "https://code.example.com"}, Agent("system", "report")
             exposed = await self.key_actor.end_exposed(found, agent, mail_places=False)
-            key = self.world.memory.keys[holding.key_id]
-            if not exposed.known or (key.text_expires_ms is not None and key.revoked_ms is None):
+            key = self.world.memory.keys.get(holding.key_id)
+            if key is None or not exposed.known or (key.text_expires_ms is not None and key.revoked_ms is None):
                 return Refused(Code.NOT_FOUND, "no key")
             return KeySaved(key, exposed.changed)
 
