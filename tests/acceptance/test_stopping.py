@@ -9,7 +9,7 @@ import trio
 from tests.acceptance.clients import Crowd, Tally, Wire
 from tests.acceptance.engines import ENGINES
 from tests.acceptance.processes import Service, serving, until, usecase, write_catalog
-from tests.slow import smoke
+from tests.slow import repeats, smoke
 
 GRACEFUL = 2.0
 SETTINGS = {
@@ -33,7 +33,7 @@ async def _seconds_to_end(service: Service) -> float:
 
 
 @smoke
-@pytest.mark.parametrize("engine", ["own", "hypercorn"])
+@pytest.mark.parametrize("engine", ["own", pytest.param("hypercorn", marks=repeats("the own engine"))])
 async def test_every_answer_of_a_service_that_is_stopped_under_load_is_whole_and_its_charge_is_kept(
     data_dir: Path, engine: str
 ) -> None:

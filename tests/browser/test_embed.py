@@ -98,7 +98,6 @@ def test_a_real_placement_is_not_called_a_sample(visit: Visit) -> None:
     assert visitor.filled().locator("[part=sponsor]").all_text_contents() == ["Example Tools"]
 
 
-@smoke
 def test_what_a_sponsor_writes_is_text_and_never_markup(visit: Visit) -> None:
     hostile = ["<img src=x onerror='window.hacked = 1'>", "<script>window.hacked = 1</script>", "&lt;b&gt;", "</style>"]
     names = ("headline", "body", "cta", "logoText", "sponsorName")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.bookings.records import PaymentState
@@ -17,6 +17,7 @@ from service.payments.stripe_webhook import StripeWebhook, event_of
 from tests.fakes import HandClock
 from tests.payments.bank import WEBHOOK_SECRET
 from tests.payments.events import charge, dispute, disputed, dumped, event, paid, refund, session, signature
+from tests.slow import shortened
 
 MADE_MS = 1_795_003_200_000
 PAYMENT = PaymentSucceeded("evt_1", "bok_1", "cs_test_1", "pi_1", 125_000, "usd")
@@ -222,6 +223,7 @@ JSON = st.recursive(
 )
 
 
+@settings(max_examples=shortened(100), derandomize=True, database=None, deadline=None)
 @given(JSON)
 def test_no_json_breaks_the_reader(value: Any) -> None:
     assert event_of(value) is None

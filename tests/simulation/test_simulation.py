@@ -22,7 +22,7 @@ from tests.slow import SLOW, repeats
 SEEDS = len(Scene)
 """`make simulate` runs more, and shows that they meet every fault and every refusal."""
 SECONDS = 20.0
-RUN_SECONDS = SECONDS if SLOW else 8.0
+RUN_SECONDS = SECONDS if SLOW else 6.0
 WHOLE = list(Scene).index(Scene.WHOLE)
 """The first seed of the scene with all areas."""
 SEEDS_FOR_A_BUG = 100
@@ -176,7 +176,8 @@ def test_a_campaign_lists_what_it_never_met(campaign: list[Report]) -> None:
     summary = Summary(RUN_SECONDS)
     summary.add(campaign[0])
     assert "read refused key_expired, expired" in summary.missed()
-    assert "fault answer_lost" not in summary.missed()
+    met = next(name for name, times in campaign[0].counts.items() if times and name.startswith("fault "))
+    assert met not in summary.missed()
 
 
 def test_the_readme_names_every_module_and_every_scene_and_no_other() -> None:

@@ -13,6 +13,7 @@ from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read,
 from actors.quota.state import Caps, decide, rolled_over, seconds_to_next_day
 from actors.values import Code, Refused, Tenant, Tier
 from tests.fakes import utc_ms
+from tests.slow import shortened
 
 CAPS = {
     Tier.ANONYMOUS: Caps(daily=500, lifetime=1_000, usecase_reads=200),
@@ -284,7 +285,7 @@ messages = st.one_of(
         st.integers(TODAY - 1, TODAY + 1),
     ),
 )
-steady = settings(max_examples=300, derandomize=True, database=None, deadline=None)
+steady = settings(max_examples=shortened(300), derandomize=True, database=None, deadline=None)
 
 
 @steady
