@@ -45,6 +45,10 @@ class Program:
     pid: int
 
 
+Starting = AbstractAsyncContextManager[Program]
+"""A program that starts when the context is entered, and stops at its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cores:
     """Cores of the program under load and of the load generator; None if there is only one core. Postgres is not pinned."""
@@ -89,7 +93,7 @@ GROUPED = "FastAPI grouped"
 FASTAPI = {**IDIOMS, GROUPED: "grouped"}
 
 
-def service(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
+def service(data_dir: Path, logs: Path, core: int | None) -> Starting:
     """The service on its embedded Postgres in `data_dir`."""
     command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(data_dir)]
     return _running(OURS, command, _configuration(), logs, core)
@@ -97,7 +101,7 @@ def service(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContex
 
 def joining(
     name: str, data_dir: Path, logs: Path, root: Path = ROOT, core: int | None = None, **settings: str
-) -> AbstractAsyncContextManager[Program]:
+) -> Starting:
     """One more node, of the checkout in `root`, on the Postgres of the service in `data_dir`."""
     environment = _configuration() | {
         "CATALOG__DATABASE__URL": url_of(data_dir),
@@ -110,7 +114,7 @@ def joining(
     return _running(name, command, environment, logs, core, root)
 
 
-def elsewhere(name: str, url: str, logs: Path, *, distributed: bool) -> AbstractAsyncContextManager[Program]:
+def elsewhere(name: str, url: str, logs: Path, *, distributed: bool) -> Starting:
     """The service on an existing database, not pinned."""
     environment = _configuration() | {
         "CATALOG__DATABASE__URL": url,
@@ -122,7 +126,7 @@ def elsewhere(name: str, url: str, logs: Path, *, distributed: bool) -> Abstract
     return _running(name, command, environment, logs, None)
 
 
-def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
+def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> Starting:
     """The FastAPI program on the same Postgres."""
     environment = database_of(data_dir) | {"PEER_CAPS": json.dumps(PEER_CAPS)}
     options = ["--port", "0", "--loop", "uvloop", "--http", "httptools", "--workers", "1", "--no-access-log"]
@@ -130,7 +134,7 @@ def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> Abstract
     return _running(name, command, environment, logs, core)
 
 
-def engine(logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
+def engine(logs: Path, core: int | None) -> Starting:
     """The service's HTTP engine with a constant response."""
     return _running(ENGINE, ["-m", "bench.peers.constant"], _configuration(), logs, core)
 

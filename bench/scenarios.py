@@ -63,6 +63,8 @@ class Plan:
     rounds: int
     connections: tuple[int, ...]
     audit: bool
+    quick: bool = False
+    """One scenario of each kind, without warm-ups, by the generator that waits for every response."""
 
     @property
     def middle(self) -> int:
@@ -70,7 +72,20 @@ class Plan:
         return sorted(self.connections)[len(self.connections) // 2]
 
     def scenarios(self) -> list[Scenario]:
-        return [*self._events(), *self._batches(), *self._reads()]
+        return self._one_of_each() if self.quick else [*self._events(), *self._batches(), *self._reads()]
+
+    def _one_of_each(self) -> list[Scenario]:
+        """Together they have every program, duplicates and keys."""
+        reading = (OURS, *IDIOMS)
+        return [
+            Scenario(Kind.EVENT, self.middle, (OURS, HYPERCORN, *FASTAPI, ENGINE), repeats=REPEATS),
+            Scenario(Kind.BATCH, self.middle, (OURS, INSERT, RECORD), size=500),
+            Scenario(Kind.PLACEMENTS, self.middle, (OURS, HYPERCORN, *IDIOMS)),
+            Scenario(Kind.INVENTORY, self.middle, reading),
+            Scenario(Kind.LIST, self.middle, reading, keys=KEYS),
+            Scenario(Kind.ITEM, self.middle, reading),
+            Scenario(Kind.SEARCH, self.middle, reading),
+        ]
 
     def _events(self) -> list[Scenario]:
         recording = (OURS, HYPERCORN, *FASTAPI)

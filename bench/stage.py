@@ -9,10 +9,9 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -25,6 +24,7 @@ from bench.programs import (
     OURS,
     Cores,
     Program,
+    Starting,
     engine,
     fastapi,
     import_catalog,
@@ -111,8 +111,8 @@ async def set_up(
         await ledger.settle()
         stage = Stage(programs, ledger, cores, data_dir, postmaster_of(data_dir), bookings)
         if not alone:
-            for start in starters(data_dir, place, cores.server):
-                program = await stack.enter_async_context(start())
+            tell("starting its peers")
+            for program in await _enter_all(stack, peers(data_dir, place, cores.server)):
                 programs[program.name] = program
         minted = [await fetch(stage.service, "/api/v1/auth/agent", method="POST") for _ in range(KEYS)]
         stage.keys = [json.loads(answer)["apiKey"] for answer in minted]
@@ -121,13 +121,20 @@ async def set_up(
         yield stage
 
 
-def starters(data_dir: Path, place: Path, core: int | None) -> list[Callable[[], AbstractAsyncContextManager[Program]]]:
-    """A starter for each peer. The peers read the live bookings at their start, so those must exist."""
+def peers(data_dir: Path, place: Path, core: int | None) -> list[Starting]:
+    """The peers, not yet started. They read the live bookings at their start, so those must exist."""
     return [
-        partial(joining, HYPERCORN, data_dir, place, core=core, SERVER__ENGINE="hypercorn"),
-        *(partial(fastapi, name, data_dir, place, core) for name in FASTAPI),
-        partial(engine, place, core),
+        joining(HYPERCORN, data_dir, place, core=core, SERVER__ENGINE="hypercorn"),
+        *(fastapi(name, data_dir, place, core) for name in FASTAPI),
+        engine(place, core),
     ]
+
+
+async def _enter_all(stack: AsyncExitStack, starting: Iterable[Starting]) -> list[Program]:
+    """Start programs at once. If one fails, all of them are stopped."""
+    async with asyncio.TaskGroup() as tasks:
+        started = [tasks.create_task(stack.enter_async_context(each)) for each in starting]
+    return [each.result() for each in started]
 
 
 def write_catalog(file: Path, entries: int) -> None:

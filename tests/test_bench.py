@@ -17,6 +17,7 @@ from bench.nodes_report import limit, published, shares
 from bench.programs import OURS
 from bench.report import WRONG
 from bench.results import Cell, Ratio, Result, Run, Setting, verdict
+from bench.rounds import complete
 from bench.scenarios import INSERT, Kind, Plan, Scenario
 from bench.search import misspelled
 from bench.usage import Usage
@@ -98,6 +99,24 @@ def test_every_scenario_begins_with_the_service_and_stands_once() -> None:
     scenarios = Plan(100, 1, 1, (32, 128, 512), audit=True).scenarios()
     assert len(set(scenarios)) == len(scenarios)
     assert all(each.programs[0] == OURS for each in scenarios)
+
+
+def test_the_quick_plan_has_every_kind_and_every_program() -> None:
+    whole, quick = (Plan(100, 1, 1, (16,), audit=False, quick=quick).scenarios() for quick in (False, True))
+    assert [each.kind for each in quick] == list(Kind)
+    assert all(each.programs[0] == OURS for each in quick)
+    assert {name for each in quick for name in each.programs} == {name for each in whole for name in each.programs}
+    assert any(each.keys for each in quick)
+    assert any(each.repeats for each in quick)
+
+
+@pytest.mark.parametrize(("answers", "failures"), [(0, 0), (0, 100), (99, 1)])
+def test_a_quick_run_without_answers_or_with_failures_is_refused(answers: int, failures: int) -> None:
+    scenario, run = Scenario(Kind.SEARCH, CONNECTIONS, (OURS,)), run_of(answers=answers, failures=failures)
+    with pytest.raises(
+        RuntimeError, match=rf"q=.*, keyless, service: {answers} requests succeeded and {failures} failed"
+    ):
+        complete(scenario, OURS, run)
 
 
 def followed(*shares: float, answers: int = REMEMBERED) -> Course:
