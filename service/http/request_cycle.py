@@ -42,9 +42,9 @@ class RequestResponseCycle(Exchange):
     __slots__ = ("_body", "_chunked", "_continuing", "_incoming", "_keep_alive")
 
     def __init__(self, incoming: ReadBuffer, conditions: Conditions, head: Head) -> None:
-        super().__init__(conditions, head, incoming.began, reading=head.body is not None)
+        self._body: Body | None = head.reader()
+        super().__init__(conditions, head, incoming.began, reading=self._body is not None)
         self._incoming = incoming
-        self._body: Body | None = head.body
         self._continuing = trio.Lock() if head.expects_continue else None
         self._keep_alive = head.keep_alive
         self._chunked = False
