@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 STOP_SECONDS = 30.0
 READY = re.compile(r"(?:listening|running) on http://\S+:(?P<port>\d+)", re.IGNORECASE)
 """A program writes this line when it accepts connections."""
