@@ -21,8 +21,11 @@ from bench.scaling import (
 )
 from storage.connection.pool import connections_of, connections_to_worker
 from storage.embedded.postmaster import DEFAULTS, MOST_LOG_MB, most_log_mb
+from storage.embedded.server import DEFAULT_LIMITS
 
 ROOT = Path(__file__).resolve().parent.parent
+LEAST_LOG_OF_AN_EVENT = 210
+"""Bytes, in batches of 2,000 and without whole pages: the most events that a log can hold."""
 TEXT = (ROOT / "docs/scaling.md").read_text(encoding="utf-8")
 
 
@@ -66,6 +69,11 @@ def test_the_embedded_postgres_logs_a_quarter_of_what_checkpoints_every_quarter_
     assert whole < end < quarter
     kept = end * EVENTS_OF_A_DAY * hours / 24 * (1 + float(DEFAULTS["checkpoint_completion_target"]))
     assert kept < MOST_LOG_MB << 20, "the log forces no earlier checkpoint"
+
+
+def test_a_start_replays_the_largest_log_of_the_embedded_postgres_in_half_of_its_time() -> None:
+    events = (MOST_LOG_MB << 20) / LEAST_LOG_OF_AN_EVENT
+    assert events * MEASURED.replay_seconds < DEFAULT_LIMITS.start_seconds / 2
 
 
 @pytest.mark.parametrize(("disk_gb", "log_mb"), [(0, 1_024), (20, 1_024), (40, 2_048), (10_000, 8_192)])
