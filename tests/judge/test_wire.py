@@ -12,9 +12,11 @@ from service.api.operations import OPERATIONS
 from tests.api.asgi import Client, Response
 from tests.api.world import open_world
 from tests.document import demo
+from tests.judge.judging import judge
 from tests.judge.lines import read_history, write_history
-from tests.judge.records import VERSION, Event, Header, Limit, Operation
+from tests.judge.records import VERSION, Event, Header, History, Limit, Operation
 from tests.judge.wire import MCP, PAGE, Exchange, caller_of, digest, operation_of
+from tests.slow import repeats
 
 NOW = 1_795_003_200_000
 
@@ -48,6 +50,7 @@ async def the_demo() -> Sequence[Operation]:
         return recorder.operations
 
 
+@repeats("the tests below, with an exchange for each kind of fact")
 async def test_the_demo_has_every_fact_and_is_read_back_as_it_was_written() -> None:
     operations = await the_demo()
     stream = io.BytesIO()
@@ -55,6 +58,9 @@ async def test_the_demo_has_every_fact_and_is_read_back_as_it_was_written() -> N
     stream.seek(0)
     assert list(read_history(stream).operations) == list(operations)
     kinds = Counter(each.kind for each in operations)
+    assert [
+        each for found in judge(History(Header(VERSION, whole=True), operations)).values() for each in found.broken
+    ] == []
     assert kinds.keys() >= {each.name for each in OPERATIONS} - UNTOLD
     assert not [each for each in operations if each.answer is not None and each.answer.code == "undocumented"]
 
