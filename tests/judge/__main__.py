@@ -4,8 +4,8 @@ Exit codes: 0 for a clean history, 1 for a broken promise, 2 for a history that 
 """
 
 import argparse
+import gc
 import sys
-from dataclasses import replace
 
 from tests.judge.judging import judge, report
 from tests.judge.lines import BadHistory, read_history
@@ -19,6 +19,8 @@ def main(arguments: list[str] | None = None) -> int:
     visible = "milliseconds after which every node shows a change in what it answers from memory"
     parser.add_argument("--visible-ms", type=int, help=f"{visible} (by default as the history says)")
     chosen = parser.parse_args(arguments)
+    # Nothing here is made in circles, and looking for them takes half of the time.
+    gc.disable()
     try:
         with open(chosen.history, "rb") as stream:
             history = read_history(stream)
@@ -26,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"{chosen.history} cannot be read: {error}\n")
         return 2
     options = {name: value for name in ("clock_ms", "visible_ms") if (value := getattr(chosen, name)) is not None}
-    history = replace(history, header=replace(history.header, **options))
+    history = history._replace(header=history.header._replace(**options))
     verdicts = judge(history)
     sys.stdout.writelines(f"{line}\n" for line in report(history, verdicts))
     return 1 if any(each.found for each in verdicts.values()) else 0

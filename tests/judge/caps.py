@@ -33,6 +33,8 @@ def check(history: History) -> Verdict:
                 sure.operations[0],
                 beyond,
             )
+    if ledger.between:
+        verdict.unjudged["the day of a charge around midnight is not known"] += ledger.between
     whole = is_whole(history)
     for operation in history.operations:
         if (refused_by := _refused_by(operation, ledger)) is not None:

@@ -67,6 +67,8 @@ class Ledger:
         self._possible: defaultdict[tuple[str, Window], list[float]] = defaultdict(list)
         self._doubtful: defaultdict[str, list[float]] = defaultdict(list)
         self.unknown = False
+        self.between = 0
+        """Certain charges around midnight, of which nobody knows the day."""
         for operation in sorted(history.operations, key=lambda each: each.ended):
             if may_be_charged(operation):
                 self._charge(operation, operation.asked.caller or "")
@@ -103,9 +105,10 @@ class Ledger:
         unit = self.unit(caller)
         for name in ("day", "month", "lifetime"):
             windows = self.windows(operation, name)
+            self.between += name == "day" and len(windows) > 1
             for window in windows:
                 self._possible[group, window].append(operation.began)
-            if len(windows) == 1 and (name != "lifetime" or any(each.window == name for each in answer.limits)):
+            if len(windows) == 1 and any(each.window == name for each in answer.limits):
                 sure = self.sure[unit, windows[0]]
                 sure.ends.append(operation.ended)
                 sure.operations.append(operation)

@@ -27,6 +27,7 @@ def check(history: History) -> Verdict:
             continue
         verdict.judged += 1
         uses[operation.kind, operation.asked.key].append(operation)
+    all_sent = history.header.fresh and is_whole(history)
     owners: dict[tuple[str, str], tuple[str, Operation]] = {}
     for (kind, key), operations in uses.items():
         scopes: defaultdict[str, list[Operation]] = defaultdict(list)
@@ -35,13 +36,9 @@ def check(history: History) -> Verdict:
                 scopes[accounts.owner(operation.asked.caller)].append(operation)
         for good in scopes.values():
             _one_outcome(kind, key, good, owners, verdict)
-        if is_whole_and_fresh(history):
+        if all_sent:
             _conflicts(key, operations, verdict)
     return verdict
-
-
-def is_whole_and_fresh(history: History) -> bool:
-    return history.header.fresh and is_whole(history)
 
 
 def outcome_of(operation: Operation) -> str | None:

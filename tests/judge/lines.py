@@ -7,7 +7,6 @@ A last line without its end is torn: the recorder was stopped while it wrote. It
 import json
 import types
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from math import inf
 from sys import intern
@@ -94,21 +93,8 @@ def reader_of(shape: Any) -> Reader:
         return lambda value: None if value is None else read(value)
     if origin is Sequence:
         return _sequence(reader_of(inner[0]))
-    names, defaults = _fields(shape)
-    hints = get_type_hints(shape)
-    readers = {name: reader_of(hints[name]) for name in names}
-    required = [name for name in names if name not in defaults]
-    return _object(shape, readers, required) if defaults else _array(shape, [*readers.values()])
-
-
-@cache
-def _fields(shape: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """The names of a record's fields, and the defaults of those that may be absent."""
-    if is_dataclass(shape):
-        return tuple(each.name for each in fields(shape)), {
-            each.name: each.default for each in fields(shape) if each.default is not MISSING
-        }
-    return shape._fields, shape._field_defaults
+    readers = {name: reader_of(hint) for name, hint in get_type_hints(shape).items()}
+    return _object(shape, readers) if shape._field_defaults else _array(shape, [*readers.values()])
 
 
 def _text(value: Any) -> str:
@@ -151,31 +137,36 @@ def _array(shape: Any, readers: Sequence[Reader]) -> Reader:
     return read_array
 
 
-def _object(shape: Any, readers: dict[str, Reader], required: Sequence[str]) -> Reader:
+def _object(shape: Any, readers: dict[str, Reader]) -> Reader:
+    """Objects are made by `_make` from the values of a copied template, which takes half the time of names."""
+    template = {name: shape._field_defaults.get(name, ...) for name in readers}
+    required = [name for name in readers if name not in shape._field_defaults]
+
     def read_object(value: Any) -> Any:
         if type(value) is not dict:
             raise ValueError(f"{_short(value)} is not an object")
-        try:
-            read = {name: readers[name](each) for name, each in value.items()}
-        except KeyError as error:
-            raise ValueError(f"{error} is no name of a record ({shape.__name__})") from None
+        found = template.copy()
+        for name, each in value.items():
+            if name not in readers:
+                raise ValueError(f"{name!r} is no name of a record ({shape.__name__})")
+            found[name] = readers[name](each)
         for name in required:
-            if name not in read:
+            if found[name] is ...:
                 raise ValueError(f"{name!r} is missing ({shape.__name__})")
-        return shape(**read)
+        return shape._make(found.values())
 
     return read_object
 
 
 def _plain(value: Any) -> Any:
     """A record as a value of JSON, without fields that have their default."""
-    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
-        return [_plain(each) for each in value]
-    if not hasattr(value, "_fields") and not is_dataclass(value):
+    if not isinstance(value, tuple | list):
         return value
-    shape: Any = type(value)
-    names, defaults = _fields(shape)
-    if not defaults:
-        return [_plain(getattr(value, name)) for name in names]
-    shown = ((name, getattr(value, name)) for name in names)
-    return {name: _plain(field) for name, field in shown if field != defaults.get(name, ...)}
+    names, defaults = getattr(value, "_fields", None), getattr(value, "_field_defaults", None)
+    if not names or not defaults:
+        return [_plain(each) for each in value]
+    return {
+        name: _plain(field)
+        for name, field in zip(names, value, strict=True)
+        if field is not None and (name not in defaults or field != defaults[name])
+    }

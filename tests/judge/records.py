@@ -4,7 +4,6 @@ A record all of whose fields are required is an array in JSON, any other an obje
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 VERSION = 1
@@ -98,8 +97,7 @@ class Invoice(NamedTuple):
     of: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """The facts of a request. Absent ones are None, False or empty."""
 
     caller: str | None = None
@@ -117,8 +115,7 @@ class Asked:
     events: Sequence[Event] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The facts of a response. Absent ones are None, False or empty."""
 
     status: int
@@ -140,8 +137,7 @@ class Answer:
     invoices: Sequence[Invoice] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One request of a client to a node. `began` and `ended` are milliseconds of the recorder's clock. Without an answer it
     may have taken effect at any moment after its beginning."""
 
@@ -168,8 +164,7 @@ class Operation:
         return self.answer is None or self.answer.status >= 500
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """The first line. `whole`: every request that changed the service's state is in the history. `fresh`: so is everything
     since the database was empty. `clock_ms`: the most by which the clock of a node differs from the recorder's.
     `visible_ms`: after that, every node shows a change in what it serves from memory."""
@@ -182,8 +177,7 @@ class Header:
     visible_ms: int = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(NamedTuple):
     """A history as it was read. `torn` tells what the last line lacked."""
 
     header: Header

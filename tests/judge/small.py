@@ -1,7 +1,6 @@
 """Small histories for the tests of the checks."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ WEEK = NOON - NOON % DAY_MS - 2 * DAY_MS + WEEK_MS
 """The next Monday."""
 HOLD = NOON + 1_800_000
 
-ASKED = {each.name for each in fields(Asked)}
+ASKED = frozenset(Asked._fields)
 
 
 def op(kind: str, at: float, took: float = 0.1, *, by: str = "c", status: int | None = 200, **facts: Any) -> Operation:
@@ -71,7 +70,7 @@ def table(clean: Mapping[str, Case], broken: Mapping[str, tuple[Case, str]]) -> 
 def holds(check: Callable[[History], Verdict], judged: History, words: str | None) -> None:
     """Run a check on a history, and on the same one in another order of its lines."""
     for operations in (judged.operations, tuple(reversed(judged.operations))):
-        verdict = check(History(judged.header, operations))
+        verdict = check(judged._replace(operations=operations))
         sentences = [each.sentence for each in verdict.broken]
         assert verdict.judged + verdict.unjudged.total() > 0
         if words is None:
