@@ -24,6 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with open(chosen.history, "rb") as stream:
             history = read_history(stream)
+        if any(each.kind == "clock" for each in history.operations):
+            raise BadHistory("it moves the clock of the service (/dev/clock), so that times cannot be compared")
     except (BadHistory, OSError) as error:
         sys.stderr.write(f"{chosen.history} cannot be read: {error}\n")
         return 2

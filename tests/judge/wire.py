@@ -4,8 +4,9 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote
@@ -31,6 +32,8 @@ from tests.judge.records import (
 PAGE, MCP, CLOCK = "page", "mcp", "clock"
 """Kinds that are no operations of the OpenAPI document: a form of a page that may change anything, a message of an agent, and
 a move of a developer's clock."""
+
+LISTS = ("listAudit", "listWebhookEvents", "listChanges")
 
 UNDOCUMENTED = "undocumented"
 """The code of a success whose body is not as the document says. It has no facts."""
@@ -83,27 +86,23 @@ def operation_of(
 
 
 @cache
-def _routes() -> list[tuple[str, re.Pattern[str], str, bool]]:
-    """Method, path, name, and whether it uses quota, of each operation of the OpenAPI document."""
-    return [
-        (each.method, re.compile(re.sub(r"\\{\w+\\}", "([^/]+)", re.escape(each.path))), each.name, each.metered)
-        for each in OPERATIONS
-        if each.name not in ("isAlive", "isReady")
-    ]
+def _routes() -> Mapping[str, list[tuple[re.Pattern[str], str, bool]]]:
+    """By method: path, name, and whether it uses quota, of each operation of the OpenAPI document. Those without a value in
+    their path come first."""
+    routes: defaultdict[str, list[tuple[re.Pattern[str], str, bool]]] = defaultdict(list)
+    for each in sorted(OPERATIONS, key=lambda row: "{" in row.path):
+        pattern = re.compile(re.sub(r"\\{\w+\\}", "([^/]+)", re.escape(each.path)))
+        routes[each.method].append((pattern, each.name, each.metered))
+    return routes
 
 
-@cache
-def _exact() -> dict[tuple[str, str], tuple[str, bool]]:
-    return {(each.method, each.path): (each.name, each.metered) for each in OPERATIONS if "{" not in each.path}
-
-
+@lru_cache(maxsize=10_000)
 def _route(method: str, path: str) -> tuple[str, bool, str | None] | None:
+    """The kind of a request, whether it uses quota, and the first value in its path."""
     method = "GET" if method == "HEAD" else method
-    if exact := _exact().get((method, path)):
-        return None if exact[0] in ("isAlive", "isReady") else (*exact, None)
-    for wanted, pattern, name, metered in _routes():
-        if wanted == method and (match := pattern.fullmatch(path)):
-            return name, metered, match[1]
+    for pattern, name, metered in _routes().get(method, ()):
+        if match := pattern.fullmatch(path):
+            return None if name in ("isAlive", "isReady") else (name, metered, match[1] if pattern.groups else None)
     if path.rstrip("/") == "/mcp" and method == "POST":
         return MCP, True, None
     if path == "/dev/clock" and method == "POST":
@@ -126,7 +125,7 @@ def _asked(kind: str, query: dict[str, str], headers: dict[str, str], body: dict
         facts |= _only(slot=_text(body.get("slotId")), week=_number(body.get("weekStart")))
     elif kind in ("startClaim", "completeClaim"):
         facts |= _only(id=digest(body.get("claimToken", "")))
-    elif kind in ("listAudit", "listWebhookEvents", "listChanges", "listInvoices"):
+    elif kind in LISTS or kind == "listInvoices":
         others = {name: value for name, value in query.items() if name not in ("cursor", "limit") and value}
         cursor = query.get("cursor", "").strip()
         facts |= _only(cursor=None if cursor in ("", "null") else cursor, query=digest(others) if others else None)
@@ -218,7 +217,7 @@ def _answer(kind: str, asked: Asked, status: int, headers: dict[str, str], body:
         shared = "of your mailbox" in str(body.get("message", ""))
         return Answer(status, _text(body.get("error")), retry, shared=shared, limits=limits)
     try:
-        facts = READERS[kind](asked, body) if kind in READERS else {}
+        facts = _facts(kind, asked, body)
     except (KeyError, TypeError, AttributeError):
         return Answer(status, UNDOCUMENTED, limits=limits)
     if kind == "recordEvent":
@@ -242,19 +241,34 @@ def _outcome(result: dict[str, Any], dropped: str | None) -> str:
     return "recorded" if result.get("recorded") is True else dropped or "dropped"
 
 
-def _events_answer(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    return {"outcomes": tuple(_outcome(each, each.get("dropped")) for each in body["results"])}
+def _facts(kind: str, asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
+    """What is read from the body of a success. Raises `KeyError` and the like if it is not as the document says."""
+    rows = body.get("items", [])
+    if "results" in body:
+        return {"outcomes": tuple(_outcome(each, each.get("dropped")) for each in body["results"])}
+    if "booking" in body or kind in ("listBookings", "listAllBookings"):
+        return _bookings([body["booking"]] if "booking" in body else rows, body.get("receipt"))
+    if "campaign" in body or kind in ("listCampaigns", "listAllCampaigns", "listReviews"):
+        shown = [body["campaign"]] if "campaign" in body else [each.get("campaign", each) for each in rows]
+        return {"campaigns": tuple(Campaign(each["id"], each["status"]) for each in shown)}
+    if "checkoutUrl" in body:
+        return {"bookings": (Booking(asked.id or "", "checkout", held=body["expiresAt"]),)}
+    if "requestsUsed" in body:
+        used, cap = body["requestsUsed"], body["requestLimit"]
+        return {"usage": Usage(body["status"], used, cap, body["dailyRequestsUsed"], body.get("dailyRequestLimit"))}
+    if "revokedKeys" in body:
+        return {"revoked": tuple(body["revokedKeys"])}
+    if "apiKey" in body or "access_token" in body:
+        return {"keys": (_key(body),)}
+    if kind == "getDelivery":
+        return {"days": tuple(Day(each["day"], each["impressions"], each["clicks"]) for each in rows)}
+    if kind in ("getInvoices", "listInvoices"):
+        documents = body["invoices"] if kind == "getInvoices" else rows
+        return {"invoices": tuple(_invoice(each) for each in documents), "more": bool(body.get("hasMore"))}
+    return _records(kind, body) if kind in LISTS else {}
 
 
-def _booking_answer(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    return _bookings([body["booking"]], body.get("receipt"))
-
-
-def _booking_list(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    return _bookings(body["items"])
-
-
-def _bookings(items: list[dict[str, Any]], receipt: dict[str, Any] | None = None) -> dict[str, Any]:
+def _bookings(items: list[dict[str, Any]], receipt: dict[str, Any] | None) -> dict[str, Any]:
     """The facts of bookings, and those of their campaigns, which the same view shows."""
     campaigns = {each["campaignId"]: each["campaignStatus"] for each in items if "campaignStatus" in each}
     return {
@@ -280,108 +294,47 @@ def _booking(shown: dict[str, Any], receipt: dict[str, Any] | None) -> Booking:
     )
 
 
-def _checkout(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    return {"bookings": (Booking(asked.id or "", "checkout", held=body["expiresAt"]),)}
-
-
-def _campaign(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    return {"campaigns": (Campaign(body["campaign"]["id"], body["campaign"]["status"]),)}
-
-
-def _campaigns(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    shown = [each.get("campaign", each) for each in body["items"]]
-    return {"campaigns": tuple(Campaign(each["id"], each["status"]) for each in shown)}
-
-
-def _days(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    return {"days": tuple(Day(each["day"], each["impressions"], each["clicks"]) for each in body["items"])}
-
-
-def _usage(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    used, cap = body["requestsUsed"], body["requestLimit"]
-    return {"usage": Usage(body["status"], used, cap, body["dailyRequestsUsed"], body.get("dailyRequestLimit"))}
-
-
-def _key(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    """The key that an answer shows. A poll of a device that has none yet is no success."""
-    text = body.get("apiKey") or body.get("access_token")
-    if not isinstance(text, str):
-        return {}
-    claim = digest(body["claimToken"]) if "claimToken" in body else None
-    key = Key(
-        caller=caller_of(text),
+def _key(body: dict[str, Any]) -> Key:
+    return Key(
+        caller=caller_of(body.get("apiKey") or body["access_token"]),
         id=body.get("id"),
         tenant=body.get("tenantId"),
         ends=body.get("expiresAt"),
         replaces=body.get("previousId"),
         old_ends=body.get("previousEndsAt"),
-        claim=claim,
+        claim=digest(body["claimToken"]) if "claimToken" in body else None,
     )
-    return {"keys": (key,)}
 
 
-def _revoked(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    return {"revoked": tuple(body["revokedKeys"])}
+LASTING = ("actorType", "actorId", "action", "targetType", "targetId", "requestId")
+"""The fields of an audit record that the deletion of an account leaves."""
 
 
-def _audit(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    lasting = ("actorType", "actorId", "action", "targetType", "targetId", "requestId")
-    rows = (
-        Record(each["id"], each["createdAt"], digest({name: each[name] for name in lasting})) for each in body["items"]
-    )
+def _records(kind: str, body: dict[str, Any]) -> dict[str, Any]:
+    if kind == "listChanges":
+        rows = [Record(f"{each['kind']}/{each['slug']}", each["at"], each["change"]) for each in body["data"]]
+        return {"records": tuple(rows), "cursor": body["nextCursor"]}
+    if kind == "listAudit":
+        rows = [
+            Record(each["id"], each["createdAt"], digest({name: each[name] for name in LASTING}))
+            for each in body["items"]
+        ]
+    else:
+        rows = [
+            Record(each["id"], 0, digest([each["type"], each["timestamp"], each["data"]])) for each in body["items"]
+        ]
     return {"records": tuple(rows), "cursor": body["cursor"], "more": body["hasMore"]}
-
-
-def _feed(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    rows = (
-        Record(each["id"], 0, digest({"is": [each["type"], each["timestamp"], each["data"]]})) for each in body["items"]
-    )
-    return {"records": tuple(rows), "cursor": body["cursor"], "more": body["hasMore"]}
-
-
-def _changes(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    rows = (Record(f"{each['kind']}/{each['slug']}", each["at"], each["change"]) for each in body["data"])
-    return {"records": tuple(rows), "cursor": body["nextCursor"]}
-
-
-def _invoices(asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
-    rows = body["invoices"] if "invoices" in body else body["items"]
-    return {"invoices": tuple(_invoice(each) for each in rows), "more": bool(body.get("hasMore"))}
 
 
 def _invoice(shown: dict[str, Any]) -> Invoice:
-    lasting = {name: value for name, value in shown.items() if name != "buyer"}
     return Invoice(
         number=shown["number"],
         kind=shown["kind"],
         booking=shown["bookingId"],
         cents=shown["amountCents"],
-        digest=digest(lasting),
+        digest=digest({name: value for name, value in shown.items() if name != "buyer"}),
         of=shown.get("belongsTo"),
     )
-
-
-_Read = Callable[[Asked, dict[str, Any]], dict[str, Any]]
-READERS: Mapping[str, _Read] = {
-    "recordEvents": _events_answer,
-    **dict.fromkeys(("createBooking", "startBooking", "getBooking", "cancelBooking", "requestRefund"), _booking_answer),
-    **dict.fromkeys(("declineRefund", "describeVideo", "refundBooking"), _booking_answer),
-    **dict.fromkeys(("listBookings", "listAllBookings"), _booking_list),
-    "openCheckout": _checkout,
-    **dict.fromkeys(("createCampaign", "getCampaign", "editCampaign", "submitCampaign"), _campaign),
-    **dict.fromkeys(("withdrawCampaign", "pauseCampaign", "resumeCampaign", "reviewCampaign"), _campaign),
-    **dict.fromkeys(("listCampaigns", "listAllCampaigns", "listReviews"), _campaigns),
-    "getDelivery": _days,
-    **dict.fromkeys(("getUsage", "completeClaim"), _usage),
-    **dict.fromkeys(("mintKey", "pollDevice", "issueToken", "createAccountKey", "createScopedKey"), _key),
-    **dict.fromkeys(("rotateAccountKey", "rotateScopedKey"), _key),
-    **dict.fromkeys(("revokeAccountKey", "revokeScopedKey", "revokeKey"), _revoked),
-    "listAudit": _audit,
-    "listWebhookEvents": _feed,
-    "listChanges": _changes,
-    **dict.fromkeys(("getInvoices", "listInvoices"), _invoices),
-}
-"""What is read from the body of a success, by operation."""
 
 
 # Values.
