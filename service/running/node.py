@@ -148,7 +148,9 @@ async def open_app(
         _favour_the_loop()
         node.metrics.observe_machine(None if config.database.url else data_dir, certificate_expires)
         described = Described.of(OPERATIONS, node.services.base_url, node.services.config.site)
-        yield node, build_app(node.services, OPERATIONS, described, node.metrics, tracer=node.tracer)
+        app = build_app(node.services, OPERATIONS, described, node.metrics, tracer=node.tracer)
+        with node.metrics.loop_lag.watching():
+            yield node, app
 
 
 @asynccontextmanager
