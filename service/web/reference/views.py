@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import Any, cast
 
-from quart import Response, abort, render_template, request
+from quart import Response, abort, request
 
 from actors.values import Code
 from service.api.context import Services
@@ -21,7 +21,7 @@ from service.api.validation import read_form
 from service.http.asgi import Scope
 from service.web.compression import Compressor
 from service.web.page_pipeline import PAGE_HEADERS
-from service.web.page_views import document_response, page_view
+from service.web.page_views import document_response, page_view, rendered
 from service.web.pages.parts.connecting import connections
 from service.web.pages.parts.page import Page, PageRequest, Template, nothing_here
 from service.web.reference.contents import LONGEST_QUERY, Contents, Entry, Row, read, search
@@ -96,10 +96,8 @@ class Reference:
         return await document_response(self._pages[path])
 
     async def _rendered(self, path: str, template: str, values: Mapping[str, Any]) -> bytes:
-        html = await render_template(
-            template, base_url=self._base_url, here=path, errors={}, **{**self._common, **values}
-        )
-        return html.encode()
+        common = {"base_url": self._base_url, "here": path, "errors": {}, **self._common}
+        return (await rendered(template, {**common, **values})).encode()
 
     # For one person.
 
