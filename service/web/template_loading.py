@@ -41,6 +41,7 @@ class TemplateLoader(BaseLoader):
         if name not in self._compiled:
             source, filename, _ = self._sources.get_source(environment, name)
             tree = environment.parse(source, name, filename)
+            await trio.lowlevel.checkpoint()
             needed = [each for each in find_referenced_templates(tree) if each is not None]
             await trio.lowlevel.checkpoint()
             program = environment.compile(tree, name, filename, raw=True)

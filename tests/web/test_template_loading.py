@@ -15,8 +15,8 @@ SOURCES = {
     "foot.html": "foot",
     "other.html": '{% extends "base.html" %}{% include "lost.html" %}',
 }
-STEPS = 3
-"""Of one template: parsed, written as a program, and compiled."""
+STEPS = 4
+"""Of one template: parsed, searched for others, written as a program, and compiled."""
 
 
 class Counted(DictLoader):
