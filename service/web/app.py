@@ -213,7 +213,7 @@ def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Ope
             return response_of(refusal(refused, family_of(request.path)))
         if request.path in (MCP_PATH, MCP_SLASHED):
             return mcp_refusal(services, refused)
-        return await refusal_response(services, refused, headers_of(cast(Scope, request.scope)))
+        return refusal_response(services, refused, headers_of(cast(Scope, request.scope)))
 
     @app.errorhandler(HTTPException)
     async def on_http_error(error: HTTPException) -> Response:

@@ -89,7 +89,7 @@ def _counted(services: Services, view: View) -> View:
         headers = headers_of(scope)
         client = request_of(scope, headers, {}, b"", services.proxies).client
         refused = too_fast(services.budgets.page(client))
-        return await view(**path_values) if refused is None else await refusal_response(services, refused, headers)
+        return await view(**path_values) if refused is None else refusal_response(services, refused, headers)
 
     return counted
 

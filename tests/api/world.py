@@ -10,8 +10,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import trio
-from jinja2.bccache import Bucket, BytecodeCache
-from quart_trio import QuartTrio
 from trio.testing import wait_all_tasks_blocked
 
 from actors.catalog.messages import Entry, Kind
@@ -85,23 +83,6 @@ DESCRIBED = Described.of(OPERATIONS, BASE_URL)
 
 ROUTING = Routing.of(OPERATIONS, PAGES)
 """Shared by more than a thousand applications, which all have the same addresses."""
-
-
-class CompiledTemplates(BytecodeCache):
-    """Templates compiled once for all applications of a process."""
-
-    def __init__(self) -> None:
-        self._compiled: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        if bucket.key in self._compiled:
-            bucket.bytecode_from_string(self._compiled[bucket.key])
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self._compiled[bucket.key] = bucket.bytecode_to_string()
-
-
-QuartTrio.jinja_options = {"bytecode_cache": CompiledTemplates()}
 
 
 class Postbox:

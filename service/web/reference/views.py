@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from typing import Any, cast
 
-from quart import Response, abort, render_template, request
+from quart import Response, abort, request
 
 from actors.values import Code
 from service.api.context import Services
@@ -21,7 +21,7 @@ from service.api.validation import read_form
 from service.http.asgi import Scope
 from service.web.compression import Compressor
 from service.web.page_pipeline import PAGE_HEADERS
-from service.web.page_views import document_response, page_view
+from service.web.page_views import document_response, page_view, render
 from service.web.pages.parts.connecting import connections
 from service.web.pages.parts.page import Page, PageRequest, Template, nothing_here
 from service.web.reference.contents import LONGEST_QUERY, Contents, Entry, Row, read, search
@@ -81,7 +81,7 @@ class Reference:
             return await self._shared("/docs", "docs.html", {})
         values = self._found(query)
         headers = PAGE_HEADERS | {"cache-control": "no-store"}
-        html = await self._rendered("/docs", "docs_found.html", values)
+        html = self._rendered("/docs", "docs_found.html", values)
         return Response(html, 400 if values["problem"] else 200, content_type=HTML, headers=headers)
 
     async def _page(self, name: str) -> Response:
@@ -91,15 +91,13 @@ class Reference:
 
     async def _shared(self, path: str, template: str, values: Mapping[str, Any]) -> Response:
         if path not in self._pages:
-            html = await self._rendered(path, template, values)
+            html = self._rendered(path, template, values)
             self._pages[path] = Representation(html, HTML, PAGE_HEADERS.items())
         return await document_response(self._pages[path])
 
-    async def _rendered(self, path: str, template: str, values: Mapping[str, Any]) -> bytes:
-        html = await render_template(
-            template, base_url=self._base_url, here=path, errors={}, **{**self._common, **values}
-        )
-        return html.encode()
+    def _rendered(self, path: str, template: str, values: Mapping[str, Any]) -> bytes:
+        always = {"base_url": self._base_url, "here": path, "errors": {}}
+        return render(template, {**always, **self._common, **values}).encode()
 
     # For one person.
 
