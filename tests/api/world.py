@@ -38,6 +38,7 @@ from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
 from service.outside.client_documents import FetchedDocument
 from service.running.assembly import Classes, Ports, assemble
+from service.running.limits import Limits
 from service.running.server_secret import Secrets
 from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
 from service.web.app import build_app
@@ -332,8 +333,9 @@ LOCAL = {"SERVER__BASE_URL": "https://127.0.0.1:8443"}
 
 
 @cache
-def _configured(**settings: str) -> Config:
-    return load(None, {f"CATALOG__{name}": value for name, value in settings.items()})
+def _configured(**settings: str) -> tuple[Config, Limits]:
+    config = load(None, {f"CATALOG__{name}": value for name, value in settings.items()})
+    return config, Limits.of(config)
 
 
 @asynccontextmanager
@@ -348,7 +350,8 @@ async def open_world(
 ) -> AsyncIterator[World]:
     """A running node. `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`. Nodes with
     different numbers may share `memory`, their database, and a clock."""
-    config = _configured(**{name: str(value) for name, value in {"SERVER__BASE_URL": BASE_URL, **settings}.items()})
+    named = {"SERVER__BASE_URL": BASE_URL, **settings}
+    config, limits = _configured(**{name: str(value) for name, value in named.items()})
     clock, entropy = clock or HandClock(NOON_MS), SeededEntropy(number)
     # Heartbeats have their own tables, so a simulated failure affects only the tested request.
     memory = Memory() if memory is None else memory
@@ -393,7 +396,7 @@ async def open_world(
         tracer=tracer,
         classes=Classes(catalog=PromptCatalog),
     )
-    node = assemble(config, stores, ports)
+    node = assemble(config, stores, ports, limits)
     services, metrics = node.services, node.metrics
     client = Client(
         build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING, tracer=tracer),
