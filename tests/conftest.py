@@ -68,7 +68,6 @@ def pytest_collection_finish() -> None:
     """Exclude imported objects from garbage collection, and collect less often. Saves a tenth of the time of all tests. On
     newer Pythons, Hypothesis finds no owner of its random number generators among objects that are excluded."""
     if sys.version_info < (3, 14):
-        gc.collect()
         gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 20, 50)
