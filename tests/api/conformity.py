@@ -9,12 +9,13 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
-from service.api.openapi import document
+from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from tests.api.asgi import Exchange, Response
 
 BASE_URL = "https://catalog.test"
-DOCUMENT = document(OPERATIONS, BASE_URL)
+DESCRIBED = Described.of(OPERATIONS, BASE_URL)
+DOCUMENT = DESCRIBED.document
 
 CORS_PATHS = re.compile(
     r"/(openapi\.json|favicon\.ico|embed\.js|llms\.txt|robots\.txt|security\.txt|feed\.xml|sitemap(-[^/]+)?\.xml)|/(static|\.well-known)/.*"

@@ -29,7 +29,6 @@ from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tie
 from actors.webhooks.messages import Task
 from actors.webhooks.store import DeliveryFailed
 from service.api.context import Services
-from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from service.config.deployment import clock_obstacle
 from service.config.loading import load
@@ -45,7 +44,7 @@ from service.web.app import build_app
 from service.web.pages.table import PAGES
 from service.web.routing import Routing
 from tests.api.asgi import Client
-from tests.api.conformity import BASE_URL, check
+from tests.api.conformity import BASE_URL, DESCRIBED, check
 from tests.doubles.accounts import MemoryAccounts
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.doubles.clock import MemoryClock
@@ -78,9 +77,6 @@ SECRETS = Secrets(
 )
 
 NODE = NodeInfo("n1", "host-1", 7, "1.0.0", "http://192.0.2.1:8080", NOON_MS)
-
-DESCRIBED = Described.of(OPERATIONS, BASE_URL)
-
 
 ROUTING = Routing.of(OPERATIONS, PAGES)
 """Shared by more than a thousand applications, which all have the same addresses."""
