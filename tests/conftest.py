@@ -27,13 +27,14 @@ import asyncpg
 import pytest
 import trio
 from _pytest.runner import runtestprotocol
+from hypothesis import settings
 
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
 from storage.embedded.server import running_postgres
 from storage.schema import migrate
 from tests.memory import in_memory
-from tests.slow import SLOW, is_left_out, is_repetition, named
+from tests.slow import SLOW, is_left_out, is_repetition, named, shortened
 
 TESTS = Path(__file__).parent
 PROCESSES = ("tests/acceptance/", "tests/browser/")
@@ -57,6 +58,10 @@ LONG = (
 """The longest tests, which start first."""
 REUSED = (TESTS / "reused.sql").read_text(encoding="utf-8")
 _numbers = itertools.count(1)
+
+# For tests that do not say how many examples they need.
+settings.register_profile("shortened", max_examples=shortened(100))
+settings.load_profile("shortened")
 
 
 def template() -> str:
