@@ -27,8 +27,8 @@ from service.web.app import build_app, request_middleware
 from service.web.compression import Compressor
 from service.web.fast_path import FastPath
 from tests.api.asgi import READER, Client, Response
-from tests.api.conformity import check
-from tests.api.world import DESCRIBED, GUIDE, ROUTING, World, away, broken, open_world
+from tests.api.conformity import DESCRIBED, check
+from tests.api.world import GUIDE, ROUTING, World, away, broken, open_world
 from tests.contract import CONTRACT, SEEN
 from tests.slow import repeats
 from tests.snapshots.rows import booking, slot

@@ -45,7 +45,7 @@ async def _here(work: Callable[[], object]) -> None:
     work()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Described:
     """The OpenAPI document and its text. Building them takes 0.3 s, so the first reader has them built, `elsewhere` if others
     must not wait. Readers await `built` first."""
@@ -70,9 +70,10 @@ class Described:
         """Have both built, once."""
         async with self._building:
             if not self._text:
-                await self.elsewhere(self._make)
+                await self.elsewhere(self.build)
 
-    def _make(self) -> None:
+    def build(self) -> None:
+        """Build both here."""
         self._document = self._build()
         self._text = json.dumps(self._document, indent=1, ensure_ascii=False).encode()
 

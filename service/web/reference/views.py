@@ -6,7 +6,7 @@ with a session gets pages like any other: rendered for it, and never stored.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from quart import Response, abort, request
@@ -34,6 +34,12 @@ HTML = "text/html; charset=utf-8"
 View = Callable[..., Awaitable[Response]]
 
 
+@lru_cache(maxsize=2)
+def _contents_of(described: Described, base_url: str) -> Contents:
+    """The contents of a document, which all applications of a process share."""
+    return read(described.document, base_url, SESSION.name(base_url))
+
+
 class Reference:
     """The views of the reference. `counted` counts a view as a page, which pages for one person do themselves."""
 
@@ -42,20 +48,22 @@ class Reference:
     ) -> None:
         self._base_url = services.base_url
         self._described = described
+        self._is_read = False
         self._pages: dict[str, Representation] = {}
         start, page = Page("/docs", self._show_start), Page("/docs/{name}", self._show_page)
         self.start = self._by_reader(counted(self._start), page_view(services, start, compressor))
         self.page = self._by_reader(counted(self._page), page_view(services, page, compressor))
 
-    @cached_property
+    @property
     def _contents(self) -> Contents:
-        return read(self._described.document, self._base_url, SESSION.name(self._base_url))
+        return _contents_of(self._described, self._base_url)
 
     async def _read(self) -> None:
         """Read the document, once."""
         await self._described.built()
-        if "_contents" not in vars(self):
+        if not self._is_read:
             await self._described.elsewhere(lambda: self._contents)
+            self._is_read = True
 
     @cached_property
     def _entries(self) -> dict[str, Entry]:
