@@ -28,7 +28,7 @@ WHOLE = list(Scene).index(Scene.WHOLE)
 SEEDS_FOR_A_BUG = 100
 """Each in the scene that can show it."""
 FOUND_BY = {
-    "accepted-again-and-written-again": 5,
+    "accepted-again-and-written-again": 1,
     "administrator-remembered": 2,
     "amount-not-compared": 4,
     "closed-dispute-opened-again": 3,
@@ -53,7 +53,8 @@ FOUND_BY = {
     "keys-of-a-day-unlimited": 6,
     "known-network-without-end": 1,
     "lane-answers-of-another": 2,
-    "limit-counts-decided": 7,
+    "limit-counts-decided": 2,
+    "limit-forgets-its-batch": 1,
     "lock-never-forgiven": 2,
     "newer-edit-approved": 17,
     "older-outcome-counts": 25,

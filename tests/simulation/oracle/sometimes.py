@@ -181,6 +181,8 @@ SITE = (
     "event batches of several requests",
     *(f"event by day {outcome}" for outcome in ("recorded", "duplicate")),
     "one visitor of the unit day recorded on two days",
+    "the unit day was counted in the day that had ended on another node",
+    "a booking was counted by both units",
     "events refused by a full mailbox",
     "one event recorded on two days",
     "part in doubt was elsewhere",
@@ -194,6 +196,7 @@ SITE = (
 )
 CATALOG = (
     *(f"edit answered {name}" for name in ("EntrySaved", "EntryRetired", "Conflict", "Refused")),
+    *(f"import {what}" for what in ("changed entries", "changed nothing", "removed entries", "was tried before")),
     "entry of the catalog read",
     "mirror read a page",
     "mirror asked again",
