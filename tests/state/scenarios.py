@@ -6,8 +6,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from actors.bookings.messages import DeclineRefundRequest, EndSharedReport, FollowSchedule, RequestRefund
-from actors.bookings.records import DayDelivered, YoutubeStatus
+from actors.bookings.decision import BookingRules
+from actors.bookings.messages import (
+    DeclineRefundRequest,
+    EndSharedReport,
+    FollowSchedule,
+    RequestRefund,
+    SendDigest,
+    SendMaterial,
+)
+from actors.bookings.records import DayDelivered, Mode, PaymentState, Side, YoutubeStatus
+from actors.bookings.transitions import CampaignMove
 from actors.catalog.messages import EntryId, Kind
 from actors.keys.authorizations import EndAuthorization
 from actors.keys.authorizing import OPEN_CODES
@@ -100,6 +109,9 @@ def authorizations(book: Registry) -> None:
     book.act(allow(book, "5", key_expires_ms=book.now_ms + MINUTE), exchange(book, "5"))
     end = EndAuthorization(test_authorizations.CLIENT, b"r 5", None, book.audit("key.revoked", ""))
     book.act(replace(end, client_hash=b"x"), replace(end, refresh_hash=None), end, end)
+    gone = book.keys.pop("k5")
+    book.act(end, refresh(book, 0, "5"), exchange(book, "5"))
+    book.keys[gone.id] = gone
     book.act(allow(book, "6"))
     book.pass_ms(MINUTE)
     book.act(exchange(book, "6"))
@@ -182,7 +194,9 @@ def passkeys(book: Keyring) -> None:
     entering = partial(book.start_ceremony, pending.id)
     book.act(book.finish(pending, laptop), entering(Purpose.SIGN_IN), book.finish(pending, laptop, hashed=other))
     book.act(entering(Purpose.SIGN_IN), book.finish(pending, laptop, count=0), CancelSignIn("none"))
-    book.act(entering(Purpose.SIGN_IN), book.finish(pending, laptop, count=9), book.finish(pending, laptop, count=10))
+    told = book.mail("new_session", pending.email)
+    finish = replace(book.finish(pending, laptop, count=9), notice=told)
+    book.act(entering(Purpose.SIGN_IN), finish, book.finish(pending, laptop, count=10))
     third = book.half("3")
     book.act(CancelSignIn(third.id), CancelSignIn(third.id))
     book.now_ms += 90 * DAY
@@ -256,3 +270,82 @@ def _follow(book: Ledger, days: int) -> None:
         if due:
             book.act(*(FollowSchedule(each, book.origin()) for each in due))
         book.pass_ms(DAY)
+
+
+@scenario(lambda: ledger.furnished(BookingRules(open_holds=2, holds_per_day=5, horizon_weeks=8)))
+def holds(book: Ledger) -> None:
+    """Slots that are held, and holds that end by themselves, by their owner or by a payment."""
+    book.act(book.reserve("b1", week=1), book.reserve("b1", week=1, key="b1"), book.reserve("b2", week=2, key="b1"))
+    book.act(book.reserve("b3", week=1, owner=ledger.BOB), book.reserve("b4", "none"), book.reserve("b5", week=-1))
+    book.act(book.reserve("b6", week=9), book.reserve("b7", campaign="none"), book.reserve("b8", ledger.PAIR, week=2))
+    book.act(book.reserve("b9", week=3), book.start("b10", week=4, owner=ledger.BOB), book.checkout("b1", ledger.BOB))
+    book.act(book.checkout("b1"), book.checkout("b1"), book.session("b1", "cs_1"), book.session("none", "cs_1"))
+    book.pass_ms(MINUTE)
+    book.act(book.cancel("b8"), book.cancel("b8"), book.cancel("none"), book.expire("b1"), book.expire("none"))
+    book.act(book.reserve("b11", ledger.PAIR, week=2), book.session("b11", "cs_9"))
+    book.pass_ms(HOUR)
+    book.act(book.checkout("b11"), book.expire("b1"), book.expire("b1"), book.expire("b11"), book.expire("b10"))
+    book.act(book.reserve("b12", ledger.PAIR, week=2), book.reserve("b13", week=5), book.cancel("b11"))
+    book.act(book.retire(), book.reserve("b14", week=6), book.edit_slot(active=True, coming_soon=True))
+    book.act(book.reserve("b15", week=6), book.move("cmp_ten_ann", CampaignMove.REJECT, note="No."))
+    book.suspended = {ledger.BOB}
+    book.act(book.reserve("b16", week=6), book.reserve("b17", week=6, owner=ledger.BOB))
+    book.rules = replace(book.rules, mode=Mode.LIVE)
+    book.act(book.checkout("b12"), book.checkout("b13"))
+
+
+@scenario(_sold)
+def money(book: Ledger) -> None:
+    """Payments, refunds and disputes as the processor reports them, in and out of order."""
+    book.act(book.reserve("b1", week=5), book.checkout("b1"), book.session("b1", "cs_1"))
+    book.act(book.pay("b1", "e1", session="cs_2"), book.pay("none", "e2"), book.pay("b1", "e3", amount=1))
+    book.act(book.reserve("b2", week=6), book.pay("b2", "e4", "p2", currency="eur"), book.pay("b2", "e4", "p2"))
+    book.act(book.pay("bok_0", "e5", "p3"), book.pay("bok_0", "e6", "pay_bok_0"))
+    book.act(book.refund("bok_0", "Wrong ad."), book.refund("bok_0"), book.refund("none"), book.refund("b9"))
+    book.act(book.settle("bok_0", "Too old"), book.refund("bok_0"), book.settle("bok_0", refund="re_1", cents=7))
+    book.act(book.settle("bok_0", event="e7", payment="pay_bok_0"), book.settle("bok_0"), book.settle("none"))
+    book.act(book.settle("bok_0", "Returned", event="e8", payment="pay_bok_0", refund="re_1", at_ms=9))
+    book.act(book.settle("bok_1", event="e9", payment="pay_bok_1", total_cents=4_000, refund="re_2"))
+    book.act(book.postpone("bok_1", 5), book.postpone("bok_0", 5), book.postpone("none", 5))
+    book.act(book.dispute("pay_bok_2"), book.dispute("pay_bok_2"), book.dispute("none"), book.refund("bok_2"))
+    book.act(book.dispute("pay_bok_2", PaymentState.WON), book.dispute("pay_bok_3", amount_cents=3_000))
+    book.act(book.dispute("pay_bok_3", PaymentState.LOST, amount_cents=3_000, at_ms=7))
+    book.act(book.dispute("pay_bok_3", PaymentState.LOST, "dp_2"), book.dispute("pay_bok_3", PaymentState.WON, "dp_2"))
+    book.act(book.dispute("pay_bok_4", PaymentState.LOST), book.settle("bok_4", event="e10", payment="pay_bok_4"))
+    book.act(book.video("bok_4", status=YoutubeStatus.PUBLISHED, url="https://example.com/v"), book.video("none"))
+    book.act(book.video("bok_4", notes="Soon.", clear=("url",)), book.video("bok_1"))
+
+
+@scenario(lambda: ledger.furnished(BookingRules(campaigns=3, pending_campaigns=2)))
+def campaigns(book: Ledger) -> None:
+    """Campaigns and their reviews, profiles, billing details and slots."""
+    book.act(book.create_campaign("c1"), book.create_campaign("c2"), book.create_campaign("c3"))
+    book.act(
+        book.edit("c1", headline="Another"), book.edit("c1", name="Named"), book.edit("c1"), book.edit("none", name="x")
+    )
+    moves = [book.move("c1", move, ledger.ANN) for move in CampaignMove if not move.endswith("_edit")]
+    for move in moves:
+        book.act(move)
+    for name, by in (("APPROVE", None), ("PAUSE", ledger.ANN), ("RESUME", ledger.ANN), ("SUBMIT", ledger.ANN)):
+        book.act(book.move("c1", CampaignMove[name], by))
+    book.act(book.edit("c1", body="New words", cta="Now"), book.move("c1", CampaignMove.REJECT, note="Zu laut."))
+    book.act(book.edit("c1", target_url="https://example.com/2"), book.move("c1", CampaignMove.WITHDRAW, ledger.ANN))
+    seen = replace(book.move("c1", CampaignMove.APPROVE), seen=ledger.CONTENT, seen_as="Old name")
+    book.act(book.edit("c1", logo_text="NT"), seen, replace(seen, seen=None), replace(seen, seen=None, seen_as=None))
+    book.act(book.move("c2", CampaignMove.REJECT, note="No."), book.edit("c2", headline="Better"), SendDigest())
+    book.pass_ms(2 * HOUR)
+    book.act(SendDigest(), SendDigest())
+    book.act(book.save_profile(name="Other brand"), book.save_profile(name="Other brand"))
+    book.act(book.save_billing(), book.save_billing(), book.save_billing(email="bills@example.com"))
+    book.act(book.create_slot("s1"), book.create_slot("s1"), book.edit_slot("none", name="x"), book.retire("none"))
+    book.act(
+        book.edit_slot(name="Better", week_price_cents=5), book.edit_slot(name="Better"), book.retire(), book.retire()
+    )
+    book.act(book.edit_slot(active=True, description="Words", offer_ends_ms=9), book.edit_slot(clear=("description",)))
+    book.paid("bok_1", ledger.PAIR, week=1)
+    book.act(book.edit_slot(side=Side.RIGHT), book.edit_slot(ledger.PAIR, side=Side.LEFT, weeks=3))
+    book.act(
+        SendMaterial(ledger.ANN, "bok_1", "Our talk.", book.origin()),
+        SendMaterial(ledger.ANN, "x", None, book.origin()),
+    )
+    book.act(SendMaterial(ledger.ANN, "bok_1", None, book.origin()))

@@ -43,7 +43,7 @@ class Record:
             if is_dataclass(value):
                 self._add(value)
             elif isinstance(value, Mapping):
-                self.lines += [f"  {self._row(f'{name} {key}', row)}" for key, row in value.items()]
+                self.lines += [f"  {self._row(f'{name} {key}', row)}" for key, row in sorted(value.items(), key=str)]
             elif isinstance(value, list):
                 self.lines += [f"  {name} {self._text(each)}" for each in value]
             else:
