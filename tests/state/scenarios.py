@@ -23,16 +23,18 @@ from actors.keys.authorizing import OPEN_CODES
 from actors.keys.exposures import EndExposed
 from actors.keys.messages import EndKeys, EndNotice, Restore, SendEndNotices, Suspend
 from actors.keys.state import KeyRules
+from actors.sessions.messages import EndSessions, Touch
 from actors.sessions.second_factor import CancelSignIn, Purpose, Rename
 from actors.shared.notices import notice
-from actors.values import AuditRecord, Scope, Tier
+from actors.values import AuditRecord, OutboxMessage, Scope, Tier
 from tests.snapshots.entries import bot
-from tests.state import ledger, test_authorizations, test_exposed_keys, test_key_renewals
+from tests.state import ledger, test_authorizations, test_exposed_keys, test_key_renewals, test_sessions
 from tests.state import submissions as desk_of
 from tests.state.ledger import Ledger
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, Registry
 from tests.state.submissions import Desk, propose, review, saved, submission
 from tests.state.test_passkeys import Keyring
+from tests.state.test_sessions import Book
 from tests.state.test_sharing import share
 
 BOOKS: dict[str, Callable[[], Any]] = {}
@@ -151,6 +153,35 @@ def keys(book: Registry) -> None:
     book.act(EndKeys(ANN, book.audit("account.keys_revoked", "t0")), EndKeys("nobody", book.audit("x", "t9")))
 
 
+@scenario(Registry)
+def claims(book: Registry) -> None:
+    """Keys that are minted and claimed: with right, wrong, spent and late codes, again, and into an account that exists."""
+    book.act(book.mint("1"), book.complete("1"), book.start("1"), book.complete("1", proof=b"x"), book.start("9"))
+    book.use("t1", 3, 2)
+    book.act(
+        book.start("1", BOB), book.complete("1"), book.complete("1", BOB), book.complete("1", BOB), book.start("1", BOB)
+    )
+    book.act(book.mint("2"), book.start("2", BOB), book.complete("2", BOB), book.complete("2"), book.complete("9"))
+    book.act(book.mint("3"), book.start("3"), *(book.complete("3", proof=b"x") for _ in range(11)))
+    for number in range(14):
+        book.pass_ms(2 * MINUTE)
+        book.act(book.start("3", network=f"net {number}"))
+    book.pass_ms(11 * MINUTE)
+    book.act(book.complete("3"), book.mint("4"), book.start("4"))
+    book.pass_ms(8 * DAY)
+    book.act(
+        book.complete("4"), book.start("4"), book.set_tier(Tier.UPGRADED, BOB), book.set_tier(Tier.CLAIMED, "x@y.z")
+    )
+    book.act(
+        book.grant_admin(BOB),
+        book.grant_admin(BOB),
+        book.grant_admin(),
+        book.revoke_admin(BOB, 1),
+        book.revoke_admin(BOB),
+    )
+    book.act(book.revoke_admin(), book.revoke_admin("x@y.z"), book.bootstrap(ANN, BOB), book.bootstrap(ANN))
+
+
 @scenario(_anns)
 def suspensions(book: Registry) -> None:
     def record(by: str = "") -> AuditRecord:
@@ -166,6 +197,24 @@ def suspensions(book: Registry) -> None:
 
 
 # Sessions.
+
+
+@scenario(Book)
+def sign_ins(book: Book) -> None:
+    """Codes that are right, wrong, spent, late or of another browser, links of an operator, and the ends of sessions."""
+    book.act(book.complete("0"), book.start(), book.complete("1", proof=b"x"), book.complete("1"), book.complete("2"))
+    told = OutboxMessage("let_9", test_sessions.ANN, "new_session", b"", book.now_ms, book.now_ms + DAY)
+    book.act(book.start(), book.start(browser=test_sessions.THEIRS), replace(book.complete("3"), notice=told))
+    book.act(*(book.complete(f"w{number}", proof=b"x", browser=test_sessions.THEIRS) for number in range(7)))
+    for number in range(14):
+        book.act(book.start(network=f"net {number}"))
+    book.now_ms += HOUR
+    book.act(book.complete("4"), Touch("ses_1"), Touch("none"))
+    book.act(test_sessions.link(book), test_sessions.use(book, "5"), test_sessions.use(book, "6"))
+    book.act(book.end("1"), book.end("1"), book.end("3", test_sessions.BOB), Touch("ses_1"))
+    book.act(*(each for name in "abcdefghijkl" for each in (book.start(), book.complete(name))))
+    everything = EndSessions(test_sessions.ANN, "ses_3", book.audit(test_sessions.ANN, "sessions.ended"))
+    book.act(everything, everything, replace(everything, except_id=None))
 
 
 def _anns_browser() -> Keyring:
