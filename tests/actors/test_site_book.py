@@ -6,15 +6,16 @@ from dataclasses import replace
 import pytest
 import trio
 
+from actors.clock import DAY_MS
 from actors.events.messages import OTHER, Kind
-from actors.events.sightings import Sighting
+from actors.events.sightings import NEW_HOSTS, Sighting
 from actors.events.sites import SiteBook, SiteRules
 from actors.kernel.supervision import running
 from actors.values import StorageUnavailable
 from tests.actors.events import NOON_MS
 from tests.doubles.sites import MemorySites
 from tests.doubles.tables import Memory
-from tests.fakes import Script, TrioClock
+from tests.fakes import HandClock, Script, TrioClock
 
 RULES = SiteRules(count=True, networks=2, most=2)
 PAGES = ["https://a.example", "https://b.example", "https://c.example"]
@@ -70,6 +71,29 @@ async def test_more_websites_than_there_are_places_do_not_wait_and_a_failure_for
         await trio.sleep(1)
         assert store.asked == [("a.example", "b.example")] * 2
         assert [first.number_of(page) for page in PAGES] == [1, 2, OTHER]
+
+
+async def test_a_place_is_earned_by_one_website_on_one_day() -> None:
+    clock, store = HandClock(NOON_MS), Sites(Memory())
+    first = SiteBook(store, clock, RULES)
+    async with running([first]):
+        for page, network in zip(PAGES, ("one", "two", "three"), strict=True):
+            seen(first, page, networks=[network])
+        clock.at_ms += DAY_MS
+        seen(first, PAGES[0], networks=["two"])
+        await trio.sleep(1)
+        assert store.asked == []
+        seen(first, PAGES[0], networks=["three"])
+        await trio.sleep(1)
+        assert store.asked == [("a.example",)]
+
+
+async def test_one_network_reports_few_new_websites_and_others_are_not_affected() -> None:
+    first, _ = book(Memory())
+    for number in range(NEW_HOSTS + 2):
+        first.saw(f"https://{number}.example", "one", Kind.CLICK, "recorded")
+    first.saw(PAGES[0], "two", Kind.CLICK, "recorded")
+    assert len(first.sightings.waiting()) == NEW_HOSTS + 1
 
 
 async def test_named_websites_are_the_only_ones() -> None:
