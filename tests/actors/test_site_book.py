@@ -104,6 +104,7 @@ async def test_named_websites_are_the_only_ones() -> None:
         await trio.sleep(0.1)
     first, store = book(memory, replace(RULES, named=["b.example"]))
     async with running([first]):
+        assert first.number_of(PAGES[1]) == 2, "from the start"
         seen(first, PAGES[2])
         await trio.sleep(6)
         assert [first.number_of(page) for page in PAGES] == [OTHER, 2, OTHER]
@@ -113,6 +114,7 @@ async def test_named_websites_are_the_only_ones() -> None:
 async def test_a_process_starts_only_with_the_numbers_and_counts_nothing_where_nothing_is_counted() -> None:
     away = Memory(before=Script([StorageUnavailable("away")] * 3))
     first, _ = book(away)
+    assert first.number_of(PAGES[0]) == OTHER
     began = trio.current_time()
     async with running([first]):
         assert trio.current_time() - began == pytest.approx(1.5), "tried again every half a second"

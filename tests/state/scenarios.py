@@ -1,5 +1,4 @@
-"""Scenarios whose decisions are recorded in full: `test_decisions` says why. Each sends every message of a concern, in the
-ways in which its answers differ."""
+"""Scenarios whose decisions are recorded in full: see `test_decisions`. Each sends the messages of a concern."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -105,7 +104,8 @@ def authorizations(book: Registry) -> None:
     book.act(refresh(book, 0, scopes=wider), refresh(book, 0), refresh(book, 0), refresh(book, 0, "9"))
     book.authorizations["aut_1"] = replace(book.authorizations["aut_1"], repeat_until_ms=None)
     book.act(refresh(book, 0))
-    book.act(allow(book, "4", key_expires_ms=None), exchange(book, "4"))
+    book.act(allow(book, "4", key_expires_ms=None, scopes=wider), exchange(book, "4"))
+    book.act(refresh(book, 0, "4", scopes=(*wider, Scope.KEYS_MANAGE)))
     book.pass_ms(HOUR)
     book.act(refresh(book, 0, "4"), exchange(book, "4"))
     book.act(allow(book, "5", key_expires_ms=book.now_ms + MINUTE), exchange(book, "5"))
