@@ -14,7 +14,7 @@ from actors.bookings.messages import (
     SendDigest,
     SendMaterial,
 )
-from actors.bookings.records import DayDelivered, Mode, PaymentState, Side, YoutubeStatus
+from actors.bookings.records import WITH_VIDEO, DayDelivered, Mode, PaymentState, Side, YoutubeStatus
 from actors.bookings.transitions import CampaignMove
 from actors.catalog.messages import EntryId, Kind
 from actors.keys.authorizations import EndAuthorization
@@ -391,7 +391,7 @@ def campaigns(book: Ledger) -> None:
         book.edit_slot(name="Better", week_price_cents=5), book.edit_slot(name="Better"), book.retire(), book.retire()
     )
     book.act(book.edit_slot(active=True, description="Words", offer_ends_ms=9), book.edit_slot(clear=("description",)))
-    book.paid("bok_1", ledger.PAIR, week=1)
+    book.bookings["bok_1"] = replace(book.paid("bok_1", ledger.PAIR, week=1), package_kind=sorted(WITH_VIDEO)[0])
     book.act(book.edit_slot(side=Side.RIGHT), book.edit_slot(ledger.PAIR, side=Side.LEFT, weeks=3))
     book.act(
         SendMaterial(ledger.ANN, "bok_1", "Our talk.", book.origin()),
