@@ -344,7 +344,6 @@ def _metrics(services: Services, pool: Callable[[], PoolStatistics], tracer: Tra
         partial(collectors.event_server_metrics, services.event_servers),
         partial(collectors.proxy_metrics, services.proxies),
     )
-    services.nodes.observe_lag = metrics.lagged
     return metrics
 
 

@@ -147,8 +147,11 @@ async def open_app(
     async with open_node(config, data_dir, opened, url) as node:
         _favour_the_loop()
         node.metrics.observe_machine(None if config.database.url else data_dir, certificate_expires)
-        described = Described.of(OPERATIONS, node.services.base_url, node.services.config.site)
-        yield node, build_app(node.services, OPERATIONS, described, node.metrics, tracer=node.tracer)
+        site = node.services.config.site
+        described = Described.of(OPERATIONS, node.services.base_url, site, trio.to_thread.run_sync)
+        app = build_app(node.services, OPERATIONS, described, node.metrics, tracer=node.tracer)
+        with node.metrics.loop_lag.watching():
+            yield node, app
 
 
 @asynccontextmanager

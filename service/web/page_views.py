@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
-from quart import Response, render_template, request
+from quart import Response, current_app, render_template, request
 from quart_trio import QuartTrio
 
 from actors.shared import dates
@@ -36,6 +36,7 @@ from service.web.pages.parts.structured_data import json_ld
 from service.web.representations import Representation, StreamedResponse
 from service.web.requests import JSON, headers_of, request_of, wants_page
 from service.web.static_files import static_url
+from service.web.template_loading import TemplateLoader
 
 NOW_MS: ContextVar[int] = ContextVar("now_ms")
 """The time of the page that is rendered. Filters find it here, because imported macros do not see the values of a page."""
@@ -87,6 +88,15 @@ def prepare_templates(app: QuartTrio, site: SiteSection) -> None:
     app.jinja_env.filters.update(FILTERS)
     app.jinja_env.filters.update({name: _by_now(words_of) for name, words_of in BY_NOW.items()})
     app.jinja_env.globals.update(spark_of=spark_of, gauge_of=gauge_of)
+    assert app.jinja_env.loader is not None
+    app.jinja_env.loader = TemplateLoader(app.jinja_env.loader)
+
+
+async def rendered(template: str, values: Mapping[str, Any]) -> str:
+    """The template with its values. Its first use does not hold other requests up."""
+    environment = current_app.jinja_env
+    await cast(TemplateLoader, environment.loader).prepare(environment, template)
+    return await render_template(template, **values)
 
 
 def _by_now(words_of: Callable[..., Any]) -> Callable[..., Any]:
@@ -177,10 +187,10 @@ async def _rendered(outcome: Template | SeeOther) -> Response:
         response.headers["location"] = outcome.path
     else:
         NOW_MS.set(cast(int, outcome.values["now_ms"]))
-        html = await render_template(outcome.template, **outcome.values)
+        html = await rendered(outcome.template, outcome.values)
         instead = errors_above(outcome.values, html)
         if instead is not None:
-            html = await render_template(outcome.template, **instead)
+            html = await rendered(outcome.template, instead)
         response = Response(html.encode(), outcome.status, content_type="text/html; charset=utf-8")
     for name, value in PAGE_HEADERS.items():
         response.headers[name] = value

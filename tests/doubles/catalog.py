@@ -33,6 +33,8 @@ class PromptCatalog(Catalog):
 
     async def _in_thread(self, work: Callable[[], T], room: trio.CapacityLimiter) -> T:
         async with room:
+            if room is self._building:
+                return work()
             if room is self._indexing:
                 self._postponed = (*self._postponed, work)
                 return None  # type: ignore[return-value]

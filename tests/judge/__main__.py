@@ -1,0 +1,40 @@
+"""Judge a history: `python -m tests.judge HISTORY`.
+
+Exit codes: 0 for a clean history, 1 for a broken promise, 2 for a history that cannot be read.
+"""
+
+import argparse
+import gc
+import sys
+
+from tests.judge.judging import judge, report
+from tests.judge.lines import BadHistory, read_history
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.judge", description="Hold a history against the promises.")
+    parser.add_argument("history", help="a file of JSON lines, as tests/judge/README.md describes")
+    clocks = "the most by which a node's clock differs from the recorder's, in milliseconds"
+    parser.add_argument("--clock-ms", type=int, help=f"{clocks} (by default as the history says)")
+    visible = "milliseconds after which every node shows a change in what it answers from memory"
+    parser.add_argument("--visible-ms", type=int, help=f"{visible} (by default as the history says)")
+    chosen = parser.parse_args(arguments)
+    try:
+        with open(chosen.history, "rb") as stream:
+            history = read_history(stream)
+        if any(each.kind == "clock" for each in history.operations):
+            raise BadHistory("it moves the clock of the service (/dev/clock), so that times cannot be compared")
+    except (BadHistory, OSError) as error:
+        sys.stderr.write(f"{chosen.history} cannot be read: {error}\n")
+        return 2
+    options = {name: value for name in ("clock_ms", "visible_ms") if (value := getattr(chosen, name)) is not None}
+    history = history._replace(header=history.header._replace(**options))
+    verdicts = judge(history)
+    sys.stdout.writelines(f"{line}\n" for line in report(history, verdicts))
+    return 1 if any(each.found for each in verdicts.values()) else 0
+
+
+if __name__ == "__main__":
+    # Nothing here is made in circles, and looking for them takes half of the time.
+    gc.disable()
+    sys.exit(main())

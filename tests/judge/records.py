@@ -1,0 +1,192 @@
+"""The records of a history: operations with what was asked and what was answered. README.md describes each field.
+
+A record all of whose fields are required is an array in JSON, any other an object without its absent fields.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+VERSION = 1
+
+
+class Event(NamedTuple):
+    """An impression or click that was reported. `visitor` is a digest, or None if the request does not tell who it is."""
+
+    booking: str
+    kind: str
+    visitor: str | None
+
+
+class Limit(NamedTuple):
+    """A cap of requests and what is left of it. `window` is `day`, `month` or `lifetime`."""
+
+    window: str
+    cap: int
+    left: int
+
+
+class Day(NamedTuple):
+    """The counts of a booking on a day, which is 00:00 UTC in epoch milliseconds."""
+
+    day: int
+    impressions: int
+    clicks: int
+
+
+class Record(NamedTuple):
+    """An item of the audit, the changes or the feed of webhook events. `digest` is of what must not change."""
+
+    id: str
+    at: int
+    digest: str
+
+
+class Campaign(NamedTuple):
+    id: str
+    status: str
+
+
+class Booking(NamedTuple):
+    """A booking as an answer shows it. `week`, `end` and `held` are epoch milliseconds, `paid` and `refunded` cents."""
+
+    id: str
+    status: str
+    slot: str | None = None
+    week: int | None = None
+    end: int | None = None
+    held: int | None = None
+    impressions: int | None = None
+    clicks: int | None = None
+    paid: int | None = None
+    refunded: int = 0
+    issue: str | None = None
+    demo: bool = False
+
+
+class Usage(NamedTuple):
+    """Requests used, as `getUsage` shows them: over the lifetime if `status` is anonymous, else in the month."""
+
+    status: str
+    used: int
+    cap: int
+    day_used: int
+    day_cap: int | None = None
+
+
+class Key(NamedTuple):
+    """A key that an answer shows once: its name as a caller, its id, its account, its end in epoch milliseconds, the id and
+    the end of the key that it replaces, and the digest of the token that claims it."""
+
+    caller: str
+    id: str | None = None
+    tenant: str | None = None
+    ends: int | None = None
+    replaces: str | None = None
+    old_ends: int | None = None
+    claim: str | None = None
+
+
+class Invoice(NamedTuple):
+    """An invoice or a credit note. `digest` is of all but its buyer."""
+
+    number: str
+    kind: str
+    booking: str
+    cents: int
+    digest: str
+    of: str | None = None
+
+
+class Asked(NamedTuple):
+    """The facts of a request. Absent ones are None, False or empty."""
+
+    caller: str | None = None
+    id: str | None = None
+    metered: bool = False
+    key: str | None = None
+    body: str | None = None
+    campaign: str | None = None
+    slot: str | None = None
+    week: int | None = None
+    decision: str | None = None
+    ends: int | None = None
+    query: str | None = None
+    cursor: str | None = None
+    events: Sequence[Event] = ()
+
+
+class Answer(NamedTuple):
+    """The facts of a response. Absent ones are None, False or empty."""
+
+    status: int
+    code: str | None = None
+    retry: int | None = None
+    shared: bool = False
+    tenant: str | None = None
+    limits: Sequence[Limit] = ()
+    usage: Usage | None = None
+    keys: Sequence[Key] = ()
+    revoked: Sequence[str] = ()
+    bookings: Sequence[Booking] = ()
+    campaigns: Sequence[Campaign] = ()
+    outcomes: Sequence[str] = ()
+    days: Sequence[Day] = ()
+    records: Sequence[Record] = ()
+    cursor: str | None = None
+    more: bool = False
+    invoices: Sequence[Invoice] = ()
+
+
+NOTHING = Answer(0)
+
+
+class Operation(NamedTuple):
+    """One request of a client to a node. `began` and `ended` are milliseconds of the recorder's clock. Without an answer it
+    may have taken effect at any moment after its beginning."""
+
+    client: str
+    node: str
+    kind: str
+    began: float
+    ended: float
+    asked: Asked
+    answer: Answer | None = None
+
+    @property
+    def said(self) -> Answer:
+        """The answer, or one without facts and with the status 0."""
+        return self.answer or NOTHING
+
+    @property
+    def status(self) -> int:
+        return self.said.status
+
+    @property
+    def good(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it may or may not have taken effect: there was no answer, or a server error."""
+        return self.answer is None or self.answer.status >= 500
+
+
+class Header(NamedTuple):
+    """The first line. `whole`: every request that changed the service's state is in the history. `fresh`: so is everything
+    since the database was empty. `clock_ms`: the most by which the clock of a node differs from the recorder's.
+    `visible_ms`: after that, every node shows a change in what it serves from memory."""
+
+    history: int
+    recorder: str = ""
+    whole: bool = False
+    fresh: bool = False
+    clock_ms: int = 1_000
+    visible_ms: int = 10_000
+
+
+class History(NamedTuple):
+    """A history as it was read. `torn` tells what the last line lacked."""
+
+    header: Header
+    operations: Sequence[Operation]
+    torn: str | None = None

@@ -1,0 +1,370 @@
+"""The facts of a request and its response, from plain HTTP alone. Pure."""
+
+import gzip
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from ipaddress import ip_address
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, unquote
+
+import brotli
+
+from service.api.operations import OPERATIONS
+from tests.judge.records import (
+    Answer,
+    Asked,
+    Booking,
+    Campaign,
+    Day,
+    Event,
+    Invoice,
+    Key,
+    Limit,
+    Operation,
+    Record,
+    Usage,
+)
+
+PAGE, MCP, CLOCK = "page", "mcp", "clock"
+"""Kinds that are no operations of the OpenAPI document: a form of a page that may change anything, a message of an agent, and
+a move of a developer's clock."""
+
+LISTS = ("listAudit", "listWebhookEvents", "listChanges")
+
+UNDOCUMENTED = "undocumented"
+"""The code of a success whose body is not as the document says. It has no facts."""
+
+Headers = Mapping[str, str] | Iterable[tuple[str, str]]
+
+
+class Exchange(NamedTuple):
+    """The kind of a request, its facts, and those of its answer, if there was one."""
+
+    kind: str
+    asked: Asked
+    answer: Answer | None
+
+    def by(self, client: str, node: str, began: float, ended: float) -> Operation:
+        return Operation(client, node, self.kind, began, ended, self.asked, self.answer)
+
+
+def operation_of(
+    method: str,
+    path: str,
+    query: str,
+    headers: Headers,
+    body: bytes,
+    status: int | None,
+    response_headers: Headers = (),
+    response_body: bytes = b"",
+    *,
+    address: str = "",
+) -> Exchange | None:
+    """The facts of an exchange, or None if it concerns no promise: pages that are read, static files, health checks.
+
+    `path` and `query` are as on the request line. `status` is None if there was no answer. `address` is the one from which
+    the service sees the request come, which tells visitors of a day apart; without it, they are not.
+    """
+    found = _route(method, unquote(path))
+    if found is None:
+        return None
+    kind, metered, ids = found
+    sent, values = _lower(headers), {name: found[-1] for name, found in parse_qs(query).items()}
+    document = _json(sent, body)
+    caller = _caller(sent)
+    keyed = metered and caller is not None and caller.startswith("key-")
+    facts = _asked(kind, values, sent, document if isinstance(document, dict) else {}, address)
+    asked = Asked(caller=caller, metered=keyed, id=facts.pop("id", None) or ids, **facts)
+    if status is None:
+        return Exchange(kind, asked, None)
+    got = _lower(response_headers)
+    return Exchange(kind, asked, _answer(kind, asked, status, got, _json(got, response_body)))
+
+
+@cache
+def _routes() -> Mapping[str, list[tuple[re.Pattern[str], str, bool]]]:
+    """By method: path, name, and whether it uses quota, of each operation of the OpenAPI document. Those without a value in
+    their path come first."""
+    routes: defaultdict[str, list[tuple[re.Pattern[str], str, bool]]] = defaultdict(list)
+    for each in sorted(OPERATIONS, key=lambda row: "{" in row.path):
+        pattern = re.compile(re.sub(r"\\{\w+\\}", "([^/]+)", re.escape(each.path)))
+        routes[each.method].append((pattern, each.name, each.metered))
+    return routes
+
+
+@lru_cache(maxsize=10_000)
+def _route(method: str, path: str) -> tuple[str, bool, str | None] | None:
+    """The kind of a request, whether it uses quota, and the first value in its path."""
+    method = "GET" if method == "HEAD" else method
+    for pattern, name, metered in _routes().get(method, ()):
+        if match := pattern.fullmatch(path):
+            return None if name in ("isAlive", "isReady") else (name, metered, match[1] if pattern.groups else None)
+    if path.rstrip("/") == "/mcp" and method == "POST":
+        return MCP, True, None
+    if path == "/dev/clock" and method == "POST":
+        return CLOCK, False, None
+    quiet = method in ("GET", "OPTIONS") or path.startswith(("/checkout/", "/dev/", "/oauth/", "/api/"))
+    return None if quiet else (PAGE, False, None)
+
+
+# The request.
+
+
+def _asked(kind: str, query: dict[str, str], headers: dict[str, str], body: dict[str, Any], address: str) -> Any:
+    facts: dict[str, Any] = {}
+    if kind in ("recordEvent", "recordEvents"):
+        events = body.get("events", []) if kind == "recordEvents" else [body]
+        agent = headers.get("user-agent", "")
+        facts["events"] = _events(events, address, agent, by_day=query.get("unit") == "day")
+    elif kind in ("createBooking", "startBooking"):
+        facts |= _only(key=_text(body.get("idempotencyKey")), campaign=_text(body.get("campaignId")))
+        facts |= _only(slot=_text(body.get("slotId")), week=_number(body.get("weekStart")))
+    elif kind in ("startClaim", "completeClaim"):
+        facts |= _only(id=digest(body.get("claimToken", "")))
+    elif kind in LISTS or kind == "listInvoices":
+        others = {name: value for name, value in query.items() if name not in ("cursor", "limit") and value}
+        cursor = query.get("cursor", "").strip()
+        facts |= _only(cursor=None if cursor in ("", "null") else cursor, query=digest(others) if others else None)
+    elif kind == "reviewCampaign":
+        facts |= _only(decision=_text(body.get("decision")))
+    elif kind == "stripeWebhook":
+        facts |= _only(id=_stripe(body), decision=_text(body.get("type")))
+    elif kind in ("editAccountKey", "editScopedKey"):
+        facts |= _only(ends=_number(body.get("expiresAt")))
+    if key := headers.get("idempotency-key"):
+        facts["key"] = key.strip('"')
+    if "key" in facts:
+        facts["body"] = digest({name: value for name, value in body.items() if name != "idempotencyKey"})
+    return facts
+
+
+def _events(events: Any, address: str, agent: str, *, by_day: bool) -> tuple[Event, ...]:
+    """The events of a body; none of one that is no list of events, which is refused."""
+    read: list[Event] = []
+    for each in events if isinstance(events, list) else ():
+        booking, kind = (
+            (_text(each.get(name)) for name in ("bookingId", "kind")) if isinstance(each, dict) else ("", "")
+        )
+        if not booking or not kind:
+            return ()
+        who: str | None = f"device {each.get('visitorId')}"
+        if by_day:
+            seen = each.get("clientAddress") or address
+            who = f"day {_network(seen)} {each.get('userAgent', agent)}" if seen else None
+        read.append(Event(booking, kind, None if who is None else digest(who)))
+    return tuple(read)
+
+
+def _network(address: str) -> str:
+    """The address as visitors of a day are told apart by it: IPv6 by its /64 (docs/events.md)."""
+    try:
+        number = ip_address(address)
+    except ValueError:
+        return address
+    mapped = getattr(number, "ipv4_mapped", None)
+    if mapped is not None or number.version == 4:
+        return str(mapped or number)
+    return f"{int(number) >> 64:x}/64"
+
+
+def _stripe(body: dict[str, Any]) -> str | None:
+    """The booking that an event of the processor names."""
+    named = body.get("data", {}).get("object", {}) if isinstance(body.get("data"), dict) else {}
+    if not isinstance(named, dict):
+        return None
+    texts = [named.get("client_reference_id"), *(named.get("metadata") or {}).values()]
+    return next((each for each in texts if isinstance(each, str) and each.startswith("bok_")), None)
+
+
+def _caller(headers: dict[str, str]) -> str | None:
+    """A name for the key or session of a request that does not tell it."""
+    scheme, _, text = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer":
+        return caller_of(text.strip())
+    for pair in headers.get("cookie", "").split(";"):
+        name, _, value = pair.strip().partition("=")
+        if name in ("session", "__Host-session"):
+            return f"session-{digest(value)}"
+    return None
+
+
+def caller_of(key: str) -> str:
+    """The name under which the history has a key."""
+    return f"key-{digest(key)}"
+
+
+def digest(value: Any) -> str:
+    """Sixteen hexadecimal digits of SHA-256 over a text, or over JSON with sorted names."""
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+# The response.
+
+
+def _answer(kind: str, asked: Asked, status: int, headers: dict[str, str], body: Any) -> Answer:
+    limits = tuple(_limits(headers))
+    if not isinstance(body, dict):
+        return Answer(status, limits=limits)
+    if not 200 <= status < 300:
+        retry = _number(body.get("retryAfter"))
+        retry = int(headers["retry-after"]) if retry is None and headers.get("retry-after", "").isdigit() else retry
+        # The caps of the accounts of one mailbox are shared, which no other fact of a refusal tells.
+        shared = "of your mailbox" in str(body.get("message", ""))
+        return Answer(status, _text(body.get("error")), retry, shared=shared, limits=limits)
+    try:
+        facts = _facts(kind, asked, body)
+    except (KeyError, TypeError, AttributeError):
+        return Answer(status, UNDOCUMENTED, limits=limits)
+    if kind == "recordEvent":
+        facts = {"outcomes": (_outcome(body, headers.get("x-event-dropped")),)}
+    if kind == "listChanges":
+        facts["more"] = 'rel="next"' in headers.get("link", "")
+    return Answer(status, limits=limits, tenant=_text(body.get("tenantId")), **facts)
+
+
+def _limits(headers: dict[str, str]) -> Iterable[Limit]:
+    """The caps and what is left of them, of a request that was charged. Other responses have the limit per minute alone."""
+    caps = dict(re.findall(r'"(\w+)";q=(\d+)', headers.get("ratelimit-policy", "")))
+    for window, left in re.findall(r'"(\w+)";r=(\d+)', headers.get("ratelimit", "")):
+        if window != "minute" and window in caps:
+            yield Limit(window, int(caps[window]), int(left))
+
+
+def _outcome(result: dict[str, Any], dropped: str | None) -> str:
+    if "error" in result:
+        return "error"
+    return "recorded" if result.get("recorded") is True else dropped or "dropped"
+
+
+def _facts(kind: str, asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
+    """What is read from the body of a success. Raises `KeyError` and the like if it is not as the document says."""
+    rows = body.get("items", [])
+    if "results" in body:
+        return {"outcomes": tuple(_outcome(each, each.get("dropped")) for each in body["results"])}
+    if "booking" in body or kind in ("listBookings", "listAllBookings"):
+        return _bookings([body["booking"]] if "booking" in body else rows, body.get("receipt"))
+    if "campaign" in body or kind in ("listCampaigns", "listAllCampaigns", "listReviews"):
+        shown = [body["campaign"]] if "campaign" in body else [each.get("campaign", each) for each in rows]
+        return {"campaigns": tuple(Campaign(each["id"], each["status"]) for each in shown)}
+    if "checkoutUrl" in body:
+        return {"bookings": (Booking(asked.id or "", "checkout", held=body["expiresAt"]),)}
+    if "requestsUsed" in body:
+        used, cap = body["requestsUsed"], body["requestLimit"]
+        return {"usage": Usage(body["status"], used, cap, body["dailyRequestsUsed"], body.get("dailyRequestLimit"))}
+    if "revokedKeys" in body:
+        return {"revoked": tuple(body["revokedKeys"])}
+    if "apiKey" in body or "access_token" in body:
+        return {"keys": (_key(body),)}
+    if kind == "getDelivery":
+        return {"days": tuple(Day(each["day"], each["impressions"], each["clicks"]) for each in rows)}
+    if kind in ("getInvoices", "listInvoices"):
+        documents = body["invoices"] if kind == "getInvoices" else rows
+        return {"invoices": tuple(_invoice(each) for each in documents), "more": bool(body.get("hasMore"))}
+    return _records(kind, body) if kind in LISTS else {}
+
+
+def _bookings(items: list[dict[str, Any]], receipt: dict[str, Any] | None) -> dict[str, Any]:
+    """The facts of bookings, and those of their campaigns, which the same view shows."""
+    campaigns = {each["campaignId"]: each["campaignStatus"] for each in items if "campaignStatus" in each}
+    return {
+        "bookings": tuple(_booking(each, receipt) for each in items),
+        "campaigns": tuple(Campaign(id, status) for id, status in campaigns.items()),
+    }
+
+
+def _booking(shown: dict[str, Any], receipt: dict[str, Any] | None) -> Booking:
+    return Booking(
+        id=shown["id"],
+        status=shown["status"],
+        slot=shown["slotId"],
+        week=shown["weekStart"],
+        end=shown["weekEnd"],
+        held=shown.get("heldUntil"),
+        impressions=shown["impressions"],
+        clicks=shown["clicks"],
+        paid=receipt["amountCents"] if receipt else None,
+        refunded=shown.get("refundedCents") or 0,
+        issue=shown.get("paymentIssue"),
+        demo=bool(shown.get("demo")),
+    )
+
+
+def _key(body: dict[str, Any]) -> Key:
+    return Key(
+        caller=caller_of(body.get("apiKey") or body["access_token"]),
+        id=body.get("id"),
+        tenant=body.get("tenantId"),
+        ends=body.get("expiresAt"),
+        replaces=body.get("previousId"),
+        old_ends=body.get("previousEndsAt"),
+        claim=digest(body["claimToken"]) if "claimToken" in body else None,
+    )
+
+
+LASTING = ("actorType", "actorId", "action", "targetType", "targetId", "requestId")
+"""The fields of an audit record that the deletion of an account leaves."""
+
+
+def _records(kind: str, body: dict[str, Any]) -> dict[str, Any]:
+    if kind == "listChanges":
+        rows = [Record(f"{each['kind']}/{each['slug']}", each["at"], each["change"]) for each in body["data"]]
+        return {"records": tuple(rows), "cursor": body["nextCursor"]}
+    if kind == "listAudit":
+        rows = [
+            Record(each["id"], each["createdAt"], digest({name: each[name] for name in LASTING}))
+            for each in body["items"]
+        ]
+    else:
+        rows = [
+            Record(each["id"], 0, digest([each["type"], each["timestamp"], each["data"]])) for each in body["items"]
+        ]
+    return {"records": tuple(rows), "cursor": body["cursor"], "more": body["hasMore"]}
+
+
+def _invoice(shown: dict[str, Any]) -> Invoice:
+    return Invoice(
+        number=shown["number"],
+        kind=shown["kind"],
+        booking=shown["bookingId"],
+        cents=shown["amountCents"],
+        digest=digest({name: value for name, value in shown.items() if name != "buyer"}),
+        of=shown.get("belongsTo"),
+    )
+
+
+# Values.
+
+
+def _lower(headers: Headers) -> dict[str, str]:
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    return {name.lower(): value for name, value in pairs}
+
+
+def _json(headers: dict[str, str], body: bytes) -> Any:
+    """The body as JSON; None if it is something else. The service reads JSON whatever the type says."""
+    try:
+        match headers.get("content-encoding"):
+            case "gzip":
+                body = gzip.decompress(body)
+            case "br":
+                body = brotli.decompress(body)
+        return json.loads(body)
+    except (ValueError, OSError, EOFError, RecursionError, brotli.error):
+        return None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _only(**facts: Any) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if value is not None}
