@@ -67,6 +67,10 @@ class PostgresCatalog(Store):
                 await connection.execute(SQL.one_snapshot)
             await connection.execute(SQL.import_timeouts)
             revision = int(await connection.fetchval(SQL.revision if batch.dry_run else SQL.lock_revision))
+            if batch.audit is not None:
+                committed = await connection.fetchval(SQL.committed_import, batch.audit.id)
+                if committed is not None:
+                    return ImportCounts.of_record(batch, committed, revision)
             await connection.execute(SQL.at, batch.now_ms)
             counts = await _replace(connection, batch)
             result = ImportCounts(revision, counts)

@@ -40,6 +40,10 @@ set local lock_timeout = '540s'; set local statement_timeout = '600s'; set local
 -- Allow one import at a time.
 select revision from catalog_revision for update
 
+-- name: committed_import
+-- The record of an import that has committed.
+select changes from audit where id = $1
+
 -- name: at
 -- The time of the changes that this transaction makes, for the triggers that write them down.
 select set_config('catalog.now_ms', $1::bigint::text, true)
