@@ -110,7 +110,7 @@ def _crashed(report: Report) -> bool:
     return report.trace.digest == "escaped" or failures > report.counts["fault crash"]
 
 
-SOME_BUGS = sorted(BUGS)[:: 1 if SLOW else 30]
+SOME_BUGS = sorted(BUGS)[:: 1 if SLOW else 60]
 
 
 @pytest.mark.parametrize("bug", SOME_BUGS)
