@@ -183,6 +183,15 @@ def test_no_start_loads_libraries_that_few_processes_need() -> None:
     assert [name for name in loaded if within(name, *passkeys, *tracing)] == []
 
 
+def test_the_help_of_catalogctl_loads_nothing_that_only_requests_need() -> None:
+    """It takes half the time without: `dataclasses` compiles its methods at each start, and loads `inspect`."""
+    loaded = _loaded_by("service.catalogctl.main")
+    network = ("http.client", "urllib.request", "ssl", "email", "hashlib", "uuid")
+    assert [
+        name for name in loaded if within(name, *network, "webbrowser", "subprocess", "dataclasses", "inspect")
+    ] == []
+
+
 def _loaded_by(*names: str) -> list[str]:
     """The modules that a fresh interpreter has loaded after it has imported `names`."""
     program = f"import sys, {', '.join(names)}; print(*sys.modules, sep='\\n')"
