@@ -170,7 +170,7 @@ def test_commands_load_no_app_unless_they_serve_it_or_describe_it_and_parsers_lo
 
 def test_no_start_loads_libraries_that_few_processes_need() -> None:
     """Those of passkeys take a tenth of a second and 14 MiB. Those of tracing are an extra, which a node loads if its spans
-    are to be sent."""
+    are to be sent. Those of pages are loaded by the first request for one."""
     loaded = _loaded_by(
         "service.running.node",
         "service.process.parent",
@@ -181,6 +181,17 @@ def test_no_start_loads_libraries_that_few_processes_need() -> None:
     passkeys = ("webauthn", "cryptography", "cbor2", "OpenSSL")
     tracing = ("opentelemetry", "google.protobuf")
     assert [name for name in loaded if within(name, *passkeys, *tracing)] == []
+    # Pages, documents and their libraries take 14 MiB and a third of a start.
+    pages = (
+        *FRAMEWORKS,
+        "flask",
+        "click",
+        "service.web.app",
+        "service.web.pages",
+        "service.api.openapi",
+        "service.api.mcp",
+    )
+    assert [name for name in loaded if within(name, *pages)] == []
 
 
 def test_the_help_of_catalogctl_loads_nothing_that_only_requests_need() -> None:
