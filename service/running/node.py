@@ -60,6 +60,7 @@ log = logging.getLogger(__name__)
 
 async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None], passed: PassedSockets) -> None:
     """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
+    share_arena()  # before the first thread
     stop, ready_once, manager = trio.Event(), trio.Event(), ServiceManager.from_environment(os.environ)
     addresses = listen_addresses(config, passed)
     await _check_addresses(config, addresses, passed)
@@ -120,6 +121,7 @@ Ready = Callable[[Assembly, trio.Nursery], None]
 
 async def join(config: Config, data_dir: Path, server: Server, stop: trio.Event, ready: Ready) -> None:
     """Run one of several nodes over its parent's foundation, until `stop` is set."""
+    share_arena()  # before the first thread
     async with open_storage(storage_options(config), data_dir, beside=True, prepared=True) as opened:
         await serve(config, data_dir, opened, server, stop, ready)
 
