@@ -210,19 +210,20 @@ class Catalog(SnapshotFollower):
         known = self.snapshot.changes.revision
         return await self._store.state() == (known.number, known.epoch)
 
-    async def _round(self) -> None:
+    async def _round(self) -> float:
         if self._unindexed:
             work = partial(self._index_changes, CatalogSnapshot(), self.snapshot, self._unindexed)
             await self._in_thread(work, self._indexing)
             self._unindexed = {}
             self._indexed.set()
         follows = self.loaded
-        await super()._round()
+        pause = await super()._round()
         if self._brief and follows:
             await self._in_thread(self._index_slice, self._indexing)
             self._forget()
         if self._brief or self._unindexed:
             self.wake()
+        return pause
 
     async def _load(self) -> None:
         started = trio.current_time()

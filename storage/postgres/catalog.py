@@ -27,7 +27,8 @@ class PostgresCatalog(Store):
         return int(await self._database.fetchval(SQL.revision))
 
     async def state(self) -> tuple[int, int]:
-        return await self._database.read(_state)
+        row = await self._database.together.row(SQL.revisions)
+        return row["revision"], row["epoch"]
 
     async def changes(self, after: int, take: TakeChanges) -> Revision:
         async def work(connection: Connection) -> Revision:

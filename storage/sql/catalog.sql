@@ -14,6 +14,15 @@ select revision, hashtext(concat_ws(' ',
 )) as epoch
 from catalog_revision
 
+-- name: revisions
+-- The same, and the revision of the newest change of sponsorship visible to the public: a node asks for both at once.
+select revision, hashtext(concat_ws(' ',
+    (select system_identifier from pg_control_system()),
+    case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) end,
+    'catalog_changes'::regclass::oid
+)) as epoch, (select revision from sponsorship_revision) as sponsorship
+from catalog_revision
+
 -- name: one_snapshot
 -- Make all statements of this transaction see the same data. Must be its first statement.
 set transaction isolation level repeatable read, read only

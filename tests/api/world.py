@@ -40,11 +40,11 @@ from service.running.assembly import Classes, Ports, assemble
 from service.running.limits import Limits
 from service.running.server_secret import Secrets
 from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
-from service.web.app import build_app
 from service.web.pages.table import PAGES
 from service.web.routing import Routing
 from tests.api.asgi import Client
 from tests.api.conformity import BASE_URL, DESCRIBED, check
+from tests.application import build_app
 from tests.doubles.accounts import MemoryAccounts
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.doubles.clock import MemoryClock
