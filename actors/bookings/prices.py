@@ -1,7 +1,8 @@
 """Prices of bookings. Pure.
 
-A week that has begun costs its remaining days, the current day (UTC) included. Amounts are whole cents, rounded in the
-sponsor's favour: a price down, a refund up. A price is fixed when its weeks are reserved.
+A week that has begun costs its remaining days, the current day (UTC) included. A booking costs no less than the processor
+takes. Amounts are whole cents, rounded in the sponsor's favour: a price down, a refund up. A price is fixed when its weeks
+are reserved.
 """
 
 from collections.abc import Collection
@@ -11,6 +12,9 @@ from actors.times import day_of, weeks_from
 
 WEEK_DAYS = 7
 
+LEAST_CENTS = 50
+"""Stripe's smallest payment in US dollars. It opens no page for less, so such a booking could never be paid."""
+
 
 def days_left(week_start_ms: int, now_ms: int) -> int:
     """The days of a week that are not over: 7 before it begins, 1 on its Sunday, 0 after it."""
@@ -18,9 +22,9 @@ def days_left(week_start_ms: int, now_ms: int) -> int:
 
 
 def price(slot: Slot, week_start_ms: int, now_ms: int) -> int:
-    """The cents of a booking that is made now and starts in a week that is not over; at least 1."""
+    """The cents of a booking that is made now and starts in a week that is not over; at least `LEAST_CENTS`."""
     first_week = slot.week_price_cents * days_left(week_start_ms, now_ms) // WEEK_DAYS
-    return max(1, first_week) + (slot.weeks - 1) * slot.week_price_cents
+    return max(LEAST_CENTS, first_week + (slot.weeks - 1) * slot.week_price_cents)
 
 
 def unshown_share(booking: Booking, unseen_week_starts: Collection[int]) -> int:

@@ -4,10 +4,11 @@ The library blocks, so each call runs in a thread. Time and number of calls are 
 delays the event loop. Bookings change only when the webhook reports to the ledger.
 """
 
+import json
 import logging
 import re
 from collections.abc import Callable, Collection
-from dataclasses import astuple, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -59,8 +60,8 @@ _SECRET = re.compile(r"(?:sk|rk|pk|whsec)_\w+")
 
 
 class StripePayments:
-    """Payments by Stripe. Any node may repeat a call, because its parameters depend only on the booking, its owner's
-    details and the terms.
+    """Payments by Stripe. Any node may repeat a call, because its parameters depend only on the booking, its campaign's name,
+    its owner's details and the terms.
 
     `hold_ms` is the duration of a hold. `terms` are the address and the version of the terms that the checkout shows. `url`
     is another address of the processor, for tests.
@@ -173,23 +174,26 @@ class StripePayments:
         }
         if email is not None:
             params["customer_email"] = email
-        key = f"checkout-{booking.id}-{expires}{_digest(billing)}"
         if self._terms is not None:
             terms_url, version = self._terms
             # In Markdown, where a closing bracket would end the address.
             words = f"By paying you accept the [terms]({terms_url.replace(')', '%29')})."
             params["custom_text"] = {"submit": {"message": words}}
             params["metadata"] = {**metadata, TERMS: version}
-            key = f"{key}-{version}"
-        create = self._client.v1.checkout.sessions.create
         try:
-            return self._keyed(key, lambda key: create(params, {"idempotency_key": key}))
+            return self._created(booking, params)
         except stripe.InvalidRequestError as error:
             if error.param != "customer_email":
                 raise
         # Stripe knows fewer addresses than we do. The payer then types one.
         params.pop("customer_email")
-        return self._keyed(f"{key}-open", lambda key: create(params, {"idempotency_key": key}))
+        return self._created(booking, params)
+
+    def _created(self, booking: Booking, params: "SessionCreateParams") -> stripe.checkout.Session:
+        """Create a session, or have Stripe repeat the one with equal parameters: the key names all of them."""
+        create = self._client.v1.checkout.sessions.create
+        digest = fingerprint(json.dumps(params, sort_keys=True)).hex()[:32]
+        return self._keyed(f"checkout-{booking.id}-{digest}", lambda key: create(params, {"idempotency_key": key}))
 
     def _invoice_url(self, payment_id: str) -> str | None:
         """Stripe's invoice of a payment, found through its checkout session. The address expires, so it is not stored."""
@@ -220,6 +224,7 @@ class StripePayments:
         """
         params: RefundCreateParams = {"payment_intent": payment_id, "metadata": {BOOKING: booking.id}}
         key, refund = f"refund-{booking.id}", None
+        made_before: Callable[[], stripe.Refund | None] | None = None
         if booking.refund_cents is not None or booking.lost_cents:
             made = self._made(payment_id)
             cents = booking.refund_left_cents
@@ -228,14 +233,16 @@ class StripePayments:
                 cents = min(cents, (booking.paid_cents or 0) - booking.lost_cents - sum(each.amount for each in made))
                 if cents <= 0:
                     # Nothing is left to refund. What was refunded may not be decided yet.
-                    return RefundAttempt(all(each.status == "succeeded" for each in made))
+                    return RefundAttempt(_all_succeeded(made))
             params["amount"] = cents
             key = f"{key}-{cents}"
+            made_before = partial(self._made_before, booking, payment_id, cents)
         try:
-            refund = refund or self._keyed(key, partial(self._refunded, params))
+            refund = refund or self._keyed(key, partial(self._refunded, params), made_before)
         except stripe.InvalidRequestError as error:
             if error.code == "charge_already_refunded":
-                return RefundAttempt(done=True)
+                made = self._made(payment_id)
+                return RefundAttempt(bool(made) and _all_succeeded(made))  # none: it has just failed
             if error.param == "amount" and "amount" in params and not booking.lost_cents:
                 return self._refund(replace(booking, refund_cents=None), payment_id)
             raise
@@ -255,6 +262,9 @@ class StripePayments:
         made = self._client.v1.refunds.list({"payment_intent": payment_id, "limit": MAX_REFUNDS})
         return [refund for refund in made.data if refund.status not in ("failed", "canceled")]
 
+    def _made_before(self, booking: Booking, payment_id: str, cents: int) -> stripe.Refund | None:
+        return _made_before(booking, self._made(payment_id), cents)
+
     def _refunded(self, params: "RefundCreateParams", key: str) -> stripe.Refund:
         """Create a refund, or load its current state if Stripe repeats the response to an earlier call."""
         refund = self._client.v1.refunds.create(params, {"idempotency_key": key})
@@ -264,10 +274,11 @@ class StripePayments:
                 raise _StaleFailure
         return refund
 
-    def _keyed(self, key: str, call: Callable[[str], T]) -> T:
+    def _keyed(self, key: str, call: Callable[[str], T], done_before: Callable[[], T | None] | None = None) -> T:
         """Make a call under an idempotency key.
 
-        For a day, Stripe repeats failures under their key too. The call is then made again under the next key.
+        For a day, Stripe repeats failures under their key too. The call is then made again under the next key, unless
+        `done_before` finds that it was carried out: a failure of Stripe's own says nothing about that.
         """
         for number in range(1, KEYS):
             try:
@@ -279,6 +290,9 @@ class StripePayments:
             except stripe.StripeError as error:
                 if not _is_repeated(error):
                     raise
+            done = None if done_before is None else done_before()
+            if done is not None:
+                return done
         return call(f"{key}-{KEYS}")
 
 
@@ -290,6 +304,10 @@ def _made_before(booking: Booking, made: list[stripe.Refund], cents: int) -> str
         if ours and refund.amount == cents:
             return refund
     return None
+
+
+def _all_succeeded(made: list[stripe.Refund]) -> bool:
+    return all(refund.status == "succeeded" for refund in made)
 
 
 class _StaleFailure(Exception):
@@ -311,11 +329,6 @@ def _buyer(billing: BillingDetails | None) -> "SessionCreateParamsInvoiceCreatio
     fields: list[SessionCreateParamsInvoiceCreationInvoiceDataCustomField]
     fields = [{"name": name, "value": value} for name, value in named.items() if value]
     return {"description": lines, "custom_fields": fields} if fields else {"description": lines}
-
-
-def _digest(billing: BillingDetails | None) -> str:
-    """Part of an idempotency key, with which Stripe repeats a session for equal parameters only."""
-    return "" if billing is None else f"-{fingerprint(*astuple(billing)).hex()[:16]}"
 
 
 def product_name(booking: Booking) -> str:

@@ -183,6 +183,12 @@ async def test_a_session_ends_with_its_hold_within_stripes_bounds(
     assert (await checkout(stripe, made, hold_ms=hold_ms)).expires_ms == NOON_MS + expires_ms
 
 
+async def test_a_campaign_that_is_renamed_gets_a_page_with_its_new_name_each_time(stripe: Processor) -> None:
+    names = [f"Autumn {number}" for number in range(5)]
+    opened = [await payments(stripe).checkout(MADE, name) for name in (*names, names[0])]
+    assert [each.session_id for each in opened] == [f"cs_test_{number}" for number in (1, 2, 3, 4, 5, 1)]
+
+
 async def test_two_bookings_have_two_sessions(stripe: Processor) -> None:
     first, second = await checkout(stripe), await checkout(stripe, replace(MADE, id="bok_2"))
     assert first.url != second.url
@@ -358,8 +364,11 @@ async def test_a_refund_pays_all_back_once_however_often_it_is_asked(stripe: Pro
 
 async def test_what_was_paid_back_by_hand_is_paid_back(stripe: Processor) -> None:
     stripe.payments["pi_1"].refunded = 125_000
+    stripe.refunds["re_hand"] = {"object": "refund", "id": "re_hand", "payment_intent": "pi_1", "status": "succeeded"}
     assert await refund(stripe) is True
-    assert stripe.refunds == {}
+    stripe.refunds["re_hand"]["status"] = "failed"
+    assert await refund(stripe) is False, "it failed in between, which an event reports"
+    assert list(stripe.refunds) == ["re_hand"]
 
 
 async def test_of_what_was_paid_back_in_part_the_rest_is(stripe: Processor) -> None:
@@ -405,6 +414,17 @@ async def test_a_refund_that_failed_after_it_succeeded_is_made_anew(stripe: Proc
     assert stripe.payments["pi_1"].refunded == 125_000
 
 
+async def test_a_refund_under_way_is_not_done_though_stripe_has_forgotten_the_key(stripe: Processor) -> None:
+    """Stripe says that nothing is left to refund, which is not yet refunded."""
+    stripe.refund_status = "pending"
+    for done, status in ((False, "pending"), (False, "pending"), (True, "succeeded")):
+        if stripe.refunds:
+            stripe.refunds["re_1"]["status"] = status
+        assert await refund(stripe) is done
+        stripe.kept.clear()
+    assert len(stripe.refunds) == 1
+
+
 async def test_a_refund_that_fails_each_time_is_refused_in_the_end(stripe: Processor) -> None:
     stripe.refund_status = "failed"
     for _ in range(4):
@@ -433,6 +453,21 @@ async def test_a_part_is_refunded_once_however_often_it_is_asked(stripe: Process
     assert [await refund(stripe, PART) for _ in range(3)] == [True, True, True]
     assert stripe.payments["pi_1"].refunded == 30_000
     assert [asked.form.get("amount") for asked in stripe.asked if asked.method == "POST"] == ["30000"]
+
+
+async def test_a_part_that_stripe_refunded_before_its_own_failure_is_not_refunded_again(
+    stripe: Processor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two nodes look for the refund before either has asked for it. Stripe refunds it and keeps a 500 under its key, which it
+    repeats to the other."""
+    asker, made = payments(stripe), StripePayments._made
+    first: Iterator[list[Any]] = iter([[], []])
+    monkeypatch.setattr(StripePayments, "_made", lambda self, payment: next(first, None) or made(self, payment))
+    await asker.refund(PART)
+    [(key, (form, _))] = stripe.kept.items()
+    stripe.kept[key] = form, error(500, "api_error", "Something went wrong on Stripe's end.")
+    assert await payments(stripe).refund(PART) == RefundAttempt(True, "re_1", 30_000)
+    assert stripe.payments["pi_1"].refunded == 30_000
 
 
 async def test_a_part_is_refunded_once_though_stripe_has_forgotten_the_key(stripe: Processor) -> None:

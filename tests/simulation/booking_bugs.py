@@ -35,9 +35,9 @@ from tests.doubles.invoices import issue
 from tests.doubles.ledger import MemoryLedger
 from tests.simulation.faults import LinkedSponsorship
 from tests.simulation.planting import AnswersFirst, Bugs, ReadsOutside, both, patched, replaced, swapped
-from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import Scene
 from tests.simulation.sponsorship import CountedSweeper
+from tests.simulation.wire import LinkedPayments
 
 BUGS = Bugs(Scene.SPONSORS)
 
@@ -222,11 +222,14 @@ _take_payment = settlement.record_payment
 
 @BUGS.part("payments")
 class RefundUnderFreshKeys(LinkedPayments):
-    """Each refund attempt has a new idempotency key."""
+    """Each refund attempt has a new idempotency key, and no attempt looks for the one before it."""
 
-    def key_of(self, booking: Booking) -> str:
+    def _keyed(self, key: str, call: Any, done_before: Any = None) -> Any:
         self._asked = getattr(self, "_asked", 0) + 1
-        return f"refund-{booking.id}-{id(self)}-{self._asked}"
+        return super()._keyed(f"{key}-{self._node.name}-{self._asked}", call, done_before)
+
+    def _made(self, payment_id: str) -> list[Any]:
+        return []
 
 
 @BUGS.part("sweeper")
@@ -395,8 +398,8 @@ def won_weeks_taken_from_their_buyer(unit: UnitOfWork, booking: Booking) -> bool
 class LossRefundedToo(LinkedPayments):
     """A refund of the rest is of what the processor has left, which lost disputes do not lower."""
 
-    def cents_of(self, booking: Booking) -> int | None:
-        return super().cents_of(replace(booking, lost_cents=0))
+    def _refund(self, booking: Booking, payment_id: str) -> RefundAttempt:
+        return super()._refund(replace(booking, lost_cents=0), payment_id)
 
 
 _settled, _newer = disputes.settle_dispute, disputes._is_newer

@@ -196,10 +196,19 @@ async def _pay_at_once(me: Client, key: Holding, booking: Booking) -> None:
 
 
 async def _pay_in_time(me: Client, key: Holding, booking: Booking) -> None:
+    """Open the checkout again before paying, at times after a change of the campaign's name, which the page shows."""
     await _checkout(me, key, booking)
+    for _ in range(me.random.choice((0, 0, 1, 3))):
+        await _rename(me, key, booking.campaign_id)
+        await _checkout(me, key, booking)
     await me.think(0.6)
     await _checkout(me, key, booking)
     _pay(me, booking, me.random.uniform(0.0, 1.0))
+
+
+async def _rename(me: Client, key: Holding, campaign_id: str) -> None:
+    name = f"Campaign {me.world.board.numbered()}"
+    await me.ask("edit campaign", lambda node: node.sponsorship.edit_campaign(key.text, campaign_id, name=name))
 
 
 async def _pay_late(me: Client, key: Holding, booking: Booking) -> None:

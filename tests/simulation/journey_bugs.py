@@ -7,6 +7,7 @@ from typing import Any
 from actors.bookings import campaigns, notifications, refund_requests, reservations, schedule, settlement
 from actors.bookings.actor import BookingLedger
 from actors.bookings.messages import Answer, FollowSchedule, Message, OrderRefund, RequestRefund
+from actors.bookings.payments import RefundAttempt
 from actors.bookings.records import Booking, BookingStatus, Campaign
 from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
 from actors.bookings.store import Decide
@@ -19,8 +20,8 @@ from tests.doubles import ledger as ledger_store
 from tests.doubles.ledger import MemoryLedger
 from tests.doubles.tables import Memory
 from tests.simulation.planting import Bugs, replaced
-from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import Scene
+from tests.simulation.wire import LinkedPayments
 
 BUGS = Bugs(Scene.SPONSORS)
 
@@ -32,8 +33,8 @@ BUGS = Bugs(Scene.SPONSORS)
 class ShareRefundedInFull(LinkedPayments):
     """All of a payment is refunded where a share is due."""
 
-    def cents_of(self, booking: Booking) -> int | None:
-        return None
+    def _refund(self, booking: Booking, payment_id: str) -> RefundAttempt:
+        return super()._refund(replace(booking, refund_cents=None), payment_id)
 
 
 @BUGS.function(schedule, "unshown_share")

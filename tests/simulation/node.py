@@ -86,10 +86,10 @@ from tests.simulation.intake import (
 )
 from tests.simulation.limits import BASE_URL, SECRETS, node_limits, settings
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
-from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import BLOCKS, DRAIN_SECONDS, NETWORKS, SITES
 from tests.simulation.sponsorship import CountedSweeper, Sponsorship
 from tests.simulation.submissions import LinkedSubmissions, SubmissionSide
+from tests.simulation.wire import LinkedPayments
 from tests.simulation.workers import WorkerEvents
 
 if TYPE_CHECKING:
@@ -288,6 +288,10 @@ class Node:
         self.submission_side = SubmissionSide(self)
         self.desk = Desk(self)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
+
+    def lives(self, life: int) -> bool:
+        """Return whether a process has not been killed or followed by another."""
+        return self.life == life and not self._scope.cancel_called
 
     def kill(self) -> None:
         """Kill the process at its current step."""

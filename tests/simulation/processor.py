@@ -1,29 +1,25 @@
 """The payment processor of the simulated world: pages, payments, refunds and their events.
 
-It keeps its own books, which the oracle compares with the ledger. Like real processors it promises one refund per key,
-until that has failed, and events at least once and in any order.
+It keeps its own books, which the oracle compares with the ledger. Like real processors it promises events at least once and
+in any order. Requests reach it through `wire`.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import trio
 
-from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable, RefundAttempt
-from actors.bookings.records import BillingDetails, Booking, PaymentState
+from actors.bookings.records import PaymentState
 from actors.clock import SECOND_MS
+from service.payments.stripe_webhook import BOOKING
 from tests.simulation.history import Nothing, Unknown
-from tests.simulation.rules import PAGE_MS
+from tests.simulation.rules import LONGEST_PAGE_MS, SHORTEST_PAGE_MS
+from tests.simulation.wire import ApiError, Asked
 
 if TYPE_CHECKING:
-    from tests.simulation.node import Node
     from tests.simulation.world import World
-
-
-class MoreThanLeft(Exception):
-    """A refund is larger than what is left of its payment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,7 @@ class RefundUpdated:
 
 @dataclass(frozen=True, slots=True)
 class DisputeUpdated:
-    """What a dispute has come to, and when."""
+    """What a dispute has come to, and when. `status` is the processor's word for it; empty if it follows from the state."""
 
     event_id: str
     dispute_id: str
@@ -64,20 +60,22 @@ class DisputeUpdated:
     amount_cents: int
     at_ms: int
     currency: str = "usd"
+    status: str = ""
 
 
 ProcessorEvent = PaymentSucceeded | RefundUpdated | DisputeUpdated
 
 
 @dataclass(slots=True, eq=False)
-class Page:
+class Session:
+    """A page that takes money until it expires. `opened` once a node has sent someone to it."""
+
+    id: str
     booking_id: str
     amount_cents: int
     currency: str
     expires_ms: int
-    sessions: list[str] = field(default_factory=list)
-    opened: list[str] = field(default_factory=list)
-    """The sessions that a node has sent someone to."""
+    opened: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -131,11 +129,37 @@ class Payment:
         return self.disputed or self.lost_cents >= self.event.amount_cents
 
 
+@dataclass(slots=True, eq=False)
+class Refund:
+    """A refund as the API shows it. `booking_id` is its metadata: None if it was made by hand."""
+
+    id: str
+    payment: Payment
+    cents: int
+    booking_id: str | None
+    status: str = "succeeded"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        event = self.payment.event
+        return {
+            "id": self.id,
+            "object": "refund",
+            "amount": self.cents,
+            "currency": event.currency,
+            "failure_reason": "expired_or_canceled_card" if self.status == "failed" else None,
+            "metadata": {} if self.booking_id is None else {BOOKING: self.booking_id},
+            "payment_intent": event.payment_id,
+            "status": self.status,
+        }
+
+
 class Processor:
     """The processor of a world."""
 
     def __init__(self, world: "World") -> None:
-        self.pages: dict[str, Page] = {}
+        self.sessions: dict[str, Session] = {}
+        self.refunds: dict[str, Refund] = {}
         self.payments: dict[str, Payment] = {}
         self.unanswered = 0
         self.declined: dict[str, int] = {}
@@ -145,90 +169,110 @@ class Processor:
         self._random = world.faults.stream("processor")
         self._of_disputes = world.faults.stream("disputes")
         self._all_answered = trio.Event()
-        self._made: dict[str, RefundAttempt] = {}
-        self._pending: dict[str, RefundAttempt] = {}
-        self._refunds = 0
         self._events = 0
 
     # Requests of nodes.
 
-    def page(self, booking: Booking) -> Checkout:
-        """Return the page of a booking: always the same one, and at times under a new session."""
-        page = self.pages.setdefault(
-            booking.id, Page(booking.id, booking.amount_cents, booking.currency, booking.hold_ms + PAGE_MS)
+    def create_session(self, asked: Asked) -> dict[str, Any]:
+        """Open a page for a booking. It ends within the processor's bounds."""
+        form, now_ms = asked.form, self._now_ms()
+        expires_ms = int(form["expires_at"]) * SECOND_MS
+        if not now_ms + SHORTEST_PAGE_MS <= expires_ms <= now_ms + LONGEST_PAGE_MS:
+            raise ApiError(400, "The page would end too early or too late", code="page_bounds", param="expires_at")
+        if self._faults.strikes("checkout_refused"):
+            raise ApiError(400, "This account cannot take payments at present", executed=True, code="account_invalid")
+        price, session_id = "line_items[0][price_data]", f"cs_{len(self.sessions)}"
+        session = Session(
+            session_id,
+            form["client_reference_id"],
+            int(form[f"{price}[unit_amount]"]),
+            form[f"{price}[currency]"],
+            expires_ms,
         )
-        if not page.sessions or self._faults.strikes("checkout_anew"):
-            page.sessions.append(f"cs_{booking.id}_{len(page.sessions)}")
-        return Checkout(f"https://pay.example.com/{booking.id}", page.expires_ms, page.sessions[-1])
+        self.sessions[session_id] = session
+        return {
+            "id": session_id,
+            "object": "checkout.session",
+            "url": f"https://pay.example.com/{session_id}",
+            "expires_at": expires_ms // SECOND_MS,
+        }
 
-    def show(self, booking_id: str, session_id: str) -> None:
+    def show(self, session_id: str) -> None:
         """A node sends someone to this session, which can be paid from now on."""
-        self.pages[booking_id].opened.append(session_id)
+        self.sessions[session_id].opened = True
 
-    def refund(self, key: str, payment_id: str, cents: int | None, known_lost_cents: int = 0) -> RefundAttempt:
-        """Refund a part of a payment, or the rest of it, once per key. A refund that was declined later can be tried again.
-        The node that asks knows of `known_lost_cents`."""
-        payment = self.payments[payment_id]
-        if payment.failed or payment.frozen:
-            self._decline(payment)
-            raise PaymentsRefused("simulated: it came back before, or it is disputed")
-        if key in self._pending or key in self._made:
-            return self._pending.get(key) or self._made[key]
+    def create_refund(self, asked: Asked) -> dict[str, Any]:
+        """Refund a part of a payment, or the rest of it. The node that asks knows of `lost_cents`."""
+        form = asked.form
+        payment = self.payments.get(form["payment_intent"])
+        if payment is None:
+            raise ApiError(404, "No such payment", code="resource_missing", param="payment_intent")
+        if payment.frozen:
+            self.note_declined(payment)
+            raise ApiError(400, "The charge has been charged back", code="charge_disputed")
         if not payment.left_cents:
-            return RefundAttempt(done=True)
-        cents = payment.left_cents if cents is None else cents
-        if cents > payment.left_cents:
-            raise MoreThanLeft
-        if cents > payment.left_cents - known_lost_cents:
+            raise ApiError(400, "The charge was refunded before", executed=True, code="charge_already_refunded")
+        cents = int(form["amount"]) if "amount" in form else payment.left_cents
+        if not 0 < cents <= payment.left_cents:
+            raise ApiError(400, "The refund is greater than what is left", code="more_than_left", param="amount")
+        if payment.failed or self._faults.strikes("refund_declined"):
+            self.note_declined(payment)
+            raise ApiError(402, "No money to refund it from", executed=True, kind="card_error", code="no_funds")
+        if cents > payment.left_cents - asked.lost_cents:
             payment.too_much.append(cents)
-        if self._faults.strikes("refund_declined"):
-            self._decline(payment)
-            raise PaymentsRefused("simulated: no money to pay it back from")
-        self._refunds += 1
-        refund_id = f"rf_{self._refunds}"
+        refund = self._made(payment, cents, form.get(f"metadata[{BOOKING}]"))
         if self._faults.strikes("refund_pending"):
+            refund.status = "pending"
             payment.busy, payment.pending_cents = True, cents
-            attempt = self._pending[key] = RefundAttempt(False, refund_id, cents)
-            self._start(self._decide, key, payment, cents, refund_id)
-            return attempt
-        return self._pay_back(key, payment, cents, refund_id)
+            self._start(self._decide, refund)
+        else:
+            self._pay_back(refund)
+        return refund.row
 
-    def has(self, key: str) -> bool:
-        """Whether a refund was made or is undecided under a key."""
-        return key in self._pending or key in self._made
+    def _made(self, payment: Payment, cents: int, booking_id: str | None) -> Refund:
+        refund = Refund(f"rf_{len(self.refunds) + 1}", payment, cents, booking_id)
+        self.refunds[refund.id] = refund
+        return refund
 
-    async def _decide(self, key: str, payment: Payment, cents: int, refund_id: str) -> None:
+    async def _decide(self, refund: Refund) -> None:
         await trio.sleep(self._random.uniform(0.1, 2.0))
+        payment = refund.payment
         payment.pending_cents = 0
-        del self._pending[key]
         if self._faults.strikes("refund_declined_later"):
-            self._decline(payment)
-            await self._send(self._refunded(payment, "simulated: declined later", cents, refund_id))
+            refund.status = "failed"
+            self.note_declined(payment)
+            event = self._refunded(payment, "simulated: declined later", refund.cents, refund.id)
+            # Whoever asks knows it before the event comes.
+            await trio.sleep(self._random.uniform(0.0, 3.0))
+            await self._send(event)
             payment.busy = False
         else:
-            self._pay_back(key, payment, cents, refund_id)
+            self._pay_back(refund)
 
-    def _pay_back(self, key: str, payment: Payment, cents: int, refund_id: str) -> RefundAttempt:
-        payment.busy = True
-        payment.back.append(cents)
-        attempt = self._made[key] = RefundAttempt(True, refund_id, cents)
-        self._start(self._report_refund, payment, refund_id, cents, self._faults.strikes("refund_failed"))
-        return attempt
+    def _pay_back(self, refund: Refund) -> None:
+        refund.status = "succeeded"
+        refund.payment.busy = True
+        refund.payment.back.append(refund.cents)
+        self._start(self._report_refund, refund, self._faults.strikes("refund_failed"))
 
-    async def _report_refund(self, payment: Payment, refund_id: str, cents: int, fails: bool) -> None:
+    async def _report_refund(self, refund: Refund, fails: bool) -> None:
         """Report a refund, and what was refunded in all. If it `fails`, the bank sends the money back some time later. All
         events are under way at once, so any can come first."""
-        for event in self._refunded(payment, None, cents, refund_id), self._refunded_so_far(payment):
+        payment = refund.payment
+        for event in self._refunded(payment, None, refund.cents, refund.id), self._refunded_so_far(payment):
             self._start(self._send, event)
         if not fails:
+            if self._faults.strikes("disputed_after_a_part"):
+                await self._dispute_the_rest(payment)
             return
         await trio.sleep(self._random.uniform(0.1, 1.0))
-        payment.back.remove(cents)
+        payment.back.remove(refund.cents)
         payment.failed = True
-        self._decline(payment)
-        await self._send(self._refunded(payment, "simulated: account closed", cents, refund_id))
+        refund.status = "failed"
+        self.note_declined(payment)
+        await self._send(self._refunded(payment, "simulated: account closed", refund.cents, refund.id))
 
-    def _decline(self, payment: Payment) -> None:
+    def note_declined(self, payment: Payment) -> None:
         booking_id = payment.event.booking_id
         self.declined[booking_id] = self.declined.get(booking_id, 0) + 1
 
@@ -236,21 +280,27 @@ class Processor:
 
     def pay(self, booking_id: str, seconds: float = 0.0) -> bool:
         """Pay after a delay in seconds. Returns False if there is no page or it is closed."""
-        page = self.pages.get(booking_id)
-        if page is None or not page.opened or self._now_ms() >= page.expires_ms:
+        if not self._open(booking_id):
             self._world.count("page closed")
             return False
-        self._start(self._take, page, seconds)
+        self._start(self._take, booking_id, seconds)
         return True
 
-    async def _take(self, page: Page, seconds: float) -> None:
+    def _open(self, booking_id: str) -> list[Session]:
+        """The sessions of a booking that take money now."""
+        found = (each for each in self.sessions.values() if each.booking_id == booking_id and each.opened)
+        return [each for each in found if self._now_ms() < each.expires_ms]
+
+    async def _take(self, booking_id: str, seconds: float) -> None:
         await trio.sleep(seconds)
+        pages = self._open(booking_id)
+        if not pages:
+            self._world.count("a session expired before its payment")
+            return
+        page = self._random.choice(pages)
         amount_cents = page.amount_cents - (1 if self._faults.strikes("other_amount") else 0)
         payment_id = f"pi_{len(self.payments)}"
-        session_id = self._random.choice(page.opened)
-        event = PaymentSucceeded(
-            self._event("evt"), page.booking_id, payment_id, amount_cents, page.currency, session_id
-        )
+        event = PaymentSucceeded(self._event("evt"), booking_id, payment_id, amount_cents, page.currency, page.id)
         payment = self.payments[payment_id] = Payment(event)
         if self._faults.strikes("refunded_by_hand"):
             self._start(self._refund_by_hand, payment)
@@ -268,6 +318,7 @@ class Processor:
         payment.busy = payment.by_hand
         payment.hand_cents = payment.event.amount_cents if payment.by_hand else payment.event.amount_cents // 4
         payment.back.append(payment.hand_cents)
+        self._made(payment, payment.hand_cents, None)
         await self._send(self._refunded_so_far(payment))
 
     def _refunded(self, payment: Payment, declined: str | None, cents: int, refund_id: str) -> RefundUpdated:
@@ -286,56 +337,82 @@ class Processor:
         if payment.busy or sum(payment.back) > payment.hand_cents or payment.by_hand or payment.failed:
             return
         cents = self._part(payment.event.amount_cents) if self._faults.strikes("disputed_in_part") else None
-        dispute_id, dispute = self._event("dp"), Dispute(payment.event.amount_cents if cents is None else cents)
-        payment.disputes[dispute_id] = dispute
-        self._tell(payment, dispute_id)
+        dispute_id = await self._open_dispute(payment, payment.event.amount_cents if cents is None else cents)
         if cents is not None and self._faults.strikes("disputed_again"):
-            other_id, other = self._event("dp"), Dispute(payment.event.amount_cents - cents)
-            payment.disputes[other_id] = other
-            self._tell(payment, other_id)
+            other_id = await self._open_dispute(payment, payment.event.amount_cents - cents)
             self._start(self._close, payment, other_id)
+        await self._decide_later(payment, dispute_id)
+
+    async def _dispute_the_rest(self, payment: Payment) -> None:
+        """Dispute what a refund of a part has left, or a part of that."""
+        await trio.sleep(self._of_disputes.uniform(0.0, 1.5))
+        if payment.disputes or payment.failed or payment.pending_cents or not payment.left_cents:
+            return
+        payment.busy = True
+        self._world.count("dispute after a refund of a part")
+        rest = payment.left_cents
+        cents = self._part(rest) if self._faults.strikes("disputed_in_part") else rest
+        await self._decide_later(payment, await self._open_dispute(payment, cents))
+
+    async def _open_dispute(self, payment: Payment, cents: int) -> str:
+        """Open a dispute, at times after an inquiry of the bank, which moves no money."""
+        dispute_id = self._event("dp")
+        if self._faults.strikes("inquiry_first"):
+            self._tell(payment, dispute_id, Dispute(cents), "warning_needs_response")
+            await trio.sleep(self._of_disputes.uniform(0.0, 1.0))
+        payment.disputes[dispute_id] = Dispute(cents)
+        self._tell(payment, dispute_id)
+        return dispute_id
+
+    def _part(self, cents: int) -> int:
+        """A part of an amount: from one cent to all but one."""
+        return max(1, self._of_disputes.choice((1, cents // 5, cents // 2, cents - cents // 5, cents - 1)))
+
+    async def _decide_later(self, payment: Payment, dispute_id: str) -> None:
         await trio.sleep(self._random.uniform(0.1, 4.0))
         if not self._faults.strikes("dispute_stays_open"):
             await self._close(payment, dispute_id)
 
-    def _part(self, cents: int) -> int:
-        """A part of an amount: from one cent to all but one."""
-        return self._of_disputes.choice((1, cents // 5, cents // 2, cents - cents // 5, cents - 1))
-
     async def _close(self, payment: Payment, dispute_id: str) -> None:
-        """Decide on a dispute, and perhaps decide the opposite seconds later: events have whole seconds."""
+        """Decide on a dispute, and perhaps decide the opposite or return a part of a loss seconds later: events have whole
+        seconds. A dispute that the payer withdraws is won."""
         await trio.sleep(self._of_disputes.uniform(0.0, 0.5))
+        if self._faults.strikes("dispute_withdrawn"):
+            self._decide_dispute(payment, dispute_id, PaymentState.WON, "prevented")
+            return
         self._decide_dispute(payment, dispute_id, self._random.choice((PaymentState.WON, PaymentState.LOST)))
+        dispute = payment.disputes[dispute_id]
+        if dispute.state is PaymentState.LOST and dispute.cents > 1 and self._faults.strikes("loss_returned_in_part"):
+            await trio.sleep(self._of_disputes.uniform(1.1, 3.0))
+            dispute.cents -= self._part(dispute.cents - 1)
+            self._tell(payment, dispute_id)
         if self._faults.strikes("dispute_decided_again"):
             await trio.sleep(self._of_disputes.uniform(1.1, 4.0))
-            lost = payment.disputes[dispute_id].state is PaymentState.LOST
+            lost = dispute.state is PaymentState.LOST
             self._decide_dispute(payment, dispute_id, PaymentState.WON if lost else PaymentState.LOST)
 
-    def _decide_dispute(self, payment: Payment, dispute_id: str, state: PaymentState) -> None:
+    def _decide_dispute(self, payment: Payment, dispute_id: str, state: PaymentState, status: str = "") -> None:
         payment.disputes[dispute_id].state = state
         payment.most_lost_cents = max(payment.most_lost_cents, payment.lost_cents)
-        self._tell(payment, dispute_id)
+        self._tell(payment, dispute_id, status=status)
 
-    def _tell(self, payment: Payment, dispute_id: str) -> None:
-        dispute, at_ms = payment.disputes[dispute_id], self._second_ms()
-        self._start(
-            self._send,
-            DisputeUpdated(
-                self._event("evt"), dispute_id, payment.event.payment_id, dispute.state, dispute.cents, at_ms
-            ),
-        )
+    def _tell(self, payment: Payment, dispute_id: str, dispute: Dispute | None = None, status: str = "") -> None:
+        dispute, event_id = dispute or payment.disputes[dispute_id], self._event("evt")
+        payment_id, at_ms = payment.event.payment_id, self._second_ms()
+        event = DisputeUpdated(event_id, dispute_id, payment_id, dispute.state, dispute.cents, at_ms, status=status)
+        self._start(self._send, event)
 
     # Events that are not about our money.
 
     async def _name_again(self, payment: Payment) -> None:
         """Report that a payment which has paid its booking has paid another one, too."""
         bookings, event = self._world.memory.bookings, payment.event
-        others = [page for page in self.pages.values() if page.booking_id != event.booking_id and page.opened]
+        others = [page for page in self.sessions.values() if page.booking_id != event.booking_id and page.opened]
         if others and bookings[event.booking_id].payment_id == event.payment_id:
             page = self._random.choice(others[-3:])
             self._world.count("payment named for another booking")
             await self._send(
-                replace(event, event_id=self._event("evt"), booking_id=page.booking_id, session_id=page.opened[-1])
+                replace(event, event_id=self._event("evt"), booking_id=page.booking_id, session_id=page.id)
             )
 
     async def meddle(self) -> None:
@@ -401,58 +478,3 @@ class Processor:
 
     def _start(self, work: Callable[..., Awaitable[object]], *arguments: object) -> None:
         self._world.start_soon(work, *arguments)
-
-
-class LinkedPayments:
-    """A node's link to the processor: the port `Payments`. Calls may fail and answers may be lost."""
-
-    def __init__(self, node: "Node") -> None:
-        self.processor = node.world.processor
-        self._faults = node.world.faults
-
-    async def checkout(
-        self, booking: Booking, campaign_name: str, email: str | None = None, billing: BillingDetails | None = None
-    ) -> Checkout:
-        await self._travel()
-        if self._faults.strikes("checkout_unavailable"):
-            raise PaymentsUnavailable("simulated: no answer")
-        return self.processor.page(booking)
-
-    async def refund(self, booking: Booking) -> RefundAttempt:
-        await self._travel()
-        if self._faults.strikes("refund_unavailable"):
-            raise PaymentsUnavailable("simulated: no connection")
-        assert booking.payment_id is not None, "only what was paid is paid back"
-        done = self._refund(booking, booking.payment_id)
-        if self._faults.strikes("refund_answer_lost"):
-            raise PaymentsUnavailable("simulated: the answer was lost")
-        await self._travel()
-        return done
-
-    def _refund(self, booking: Booking, payment_id: str) -> RefundAttempt:
-        """Refund what was ordered or, if less is left because a part was refunded by hand, the rest."""
-        try:
-            cents = self.cents_of(booking)
-            if cents is not None and booking.lost_cents and not self.processor.has(self.key_of(booking)):
-                # A part that was refunded by hand may not be reported yet.
-                cents = min(cents, self.processor.payments[payment_id].left_cents - booking.lost_cents)
-                if cents <= 0:
-                    return RefundAttempt(done=True)
-            return self.processor.refund(self.key_of(booking), payment_id, cents, booking.lost_cents)
-        except MoreThanLeft:
-            return self._refund(replace(booking, refund_cents=None), payment_id)
-
-    async def invoice_url(self, booking: Booking) -> None:
-        await self._travel()
-
-    def key_of(self, booking: Booking) -> str:
-        """One key for each amount: a retry moves the money once, and a new order is a new refund."""
-        return f"refund-{booking.id}-{self.cents_of(booking)}"
-
-    def cents_of(self, booking: Booking) -> int | None:
-        whole = booking.refund_cents is None and not booking.lost_cents
-        return None if whole else booking.refund_left_cents
-
-    async def _travel(self) -> None:
-        slow = self._faults.strikes("processor_slow")
-        await trio.sleep(self._faults.stream("travel").uniform(0.005, 1.0 if slow else 0.08))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.bookings.actor import RESERVE
-from actors.bookings.payments import PaymentsUnavailable
+from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import BookingView, CampaignView, Content, PackageKind, Side, Slot, Sponsor, YoutubeStatus
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.bookings.transitions import CampaignMove
@@ -19,10 +19,20 @@ from actors.keys.messages import ByKey, KeySaved, Membership
 from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization
 from service.api.authentication import Caller
-from service.api.operations import admin_accounts, admin_sponsorship, bookings, scoped_keys, sponsors
+from service.api.operations import (
+    admin_accounts,
+    admin_sponsorship,
+    bookings,
+    processor_webhook,
+    scoped_keys,
+    sponsors,
+)
+from service.payments.gateway import DisputeUpdated, PaymentEvent, PaymentSucceeded, RefundUpdated
+from service.payments.stripe_webhook import event_of
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
-from tests.simulation.processor import DisputeUpdated, PaymentSucceeded, ProcessorEvent, RefundUpdated
+from tests.simulation.processor import ProcessorEvent
 from tests.simulation.sides import Counted, NodeSide
+from tests.simulation.stripe_events import posted
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -173,7 +183,7 @@ class Sponsorship(NodeSide):
         if isinstance(view, BookingView):
             try:
                 page = await self.payments.checkout(view.booking, view.campaign_name)
-            except PaymentsUnavailable:
+            except (PaymentsUnavailable, PaymentsRefused):
                 return Unknown("5xx")
             session_id = page.session_id
             assert session_id is not None, "pages of the processor have sessions"
@@ -184,7 +194,7 @@ class Sponsorship(NodeSide):
                 lambda: self.ledger.store_checkout_session(owner, booking_id, session_id),
             )
             if isinstance(answer, BookingView):
-                self.node.world.processor.show(booking_id, session_id)
+                self.node.world.processor.show(session_id)
         return view
 
     async def cancel(self, text: str, booking_id: str) -> BookingView | Refused:
@@ -321,48 +331,25 @@ class Sponsorship(NodeSide):
 
     # The processor.
 
-    async def hear(self, event: ProcessorEvent) -> BookingView | Refused:
-        """Handle a signed event."""
-        match event:
-            case PaymentSucceeded():
-                return await self.node.intent(
-                    "take payment",
-                    Change(event.booking_id, payment=event.payment_id, session=event.session_id),
-                    lambda: self.ledger.record_payment(
-                        event.event_id,
-                        event.booking_id,
-                        event.payment_id,
-                        event.amount_cents,
-                        event.currency,
-                        event.session_id,
-                    ),
-                )
-            case RefundUpdated():
-                return await self.node.intent(
-                    "settle refund",
-                    Change(event.booking_id, None, event.declined or "", payment=event.payment_id),
-                    lambda: self.ledger.settle_refund(
-                        event.booking_id,
-                        event.declined,
-                        event.event_id,
-                        event.payment_id,
-                        event.cents,
-                        event.total_cents,
-                        refund_id=event.refund_id,
-                        at_ms=event.at_ms,
-                    ),
-                )
-            case DisputeUpdated():
-                return await self.node.intent(
-                    "settle dispute",
-                    Change(event.dispute_id, None, event.state, payment=event.payment_id),
-                    lambda: self.ledger.settle_dispute(
-                        event.dispute_id,
-                        event.payment_id,
-                        event.state,
-                        event.amount_cents,
-                        event.currency,
-                        event.event_id,
-                        event.at_ms,
-                    ),
-                )
+    async def hear(self, event: ProcessorEvent) -> BookingView | Refused | None:
+        """Handle an event whose signature was checked. None if it does not concern the ledger."""
+        read = event_of(posted(event))
+        if read is None:
+            self.node.world.count("event of the processor ignored")
+            return None
+        return await self.node.intent(
+            _KINDS[type(read)], _about(read), lambda: processor_webhook._apply(self.node.services, read)
+        )
+
+
+_KINDS = {PaymentSucceeded: "take payment", RefundUpdated: "settle refund", DisputeUpdated: "settle dispute"}
+
+
+def _about(event: PaymentEvent) -> Change:
+    match event:
+        case PaymentSucceeded():
+            return Change(event.booking_id, payment=event.payment_id, session=event.session_id)
+        case RefundUpdated():
+            return Change(event.booking_id, None, event.declined or "", payment=event.payment_id)
+        case DisputeUpdated():
+            return Change(event.dispute_id, None, event.state, payment=event.payment_id)

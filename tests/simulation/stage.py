@@ -69,7 +69,7 @@ ENDING = (
 
 def open_sponsorship(world: "World") -> None:
     """Create slots and an administrator."""
-    slots = [("top", 12_000, 1), ("side", 7_500, 2), ("foot", 4_000, 1)]
+    slots = [("mini", 60, 1), ("top", 12_000, 1), ("side", 7_500, 2), ("foot", 4_000, 1)]
     if world.shows:
         slots += [("edge", 6_000, 1), ("tail", 3_000, 1)]
     for slot_id, cents, weeks in slots:

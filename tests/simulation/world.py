@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 
 import trio
 
+from actors.bookings import sweeper
 from actors.clock import SECOND_MS
 from actors.events.state import EventRules
 from actors.shared import codes
 from actors.shared.credentials import code_from, code_proof, digest, long_code
 from actors.values import BatchId, OutboxMessage
+from service.payments import stripe_gateway
 from tests.doubles.tables import Memory
 from tests.simulation import kernel
 from tests.simulation.clients import Board, Client
@@ -42,11 +44,15 @@ from tests.simulation.rules import (
     LONGEST_SECONDS,
     MIDNIGHTS_MS,
     MONDAY_MS,
+    PAGE_MARGIN_MS,
+    PENDING_ROUNDS,
     QUIET_SECONDS,
     SECRET,
+    SHORTEST_PAGE_MS,
     Scene,
 )
 from tests.simulation.scenes import BUGS, PEOPLE, SCENES, SITE, SPONSORSHIP, scene_of
+from tests.simulation.wire import Api
 from tests.simulation.workers import Cluster, at_worker
 
 D = TypeVar("D")
@@ -97,7 +103,7 @@ class World:
         self.register, self.visits, self.logins, self.programs = Register(self), Visits(), Logins(), Programs()
         self.memory.listeners.append(self.programs.heard.append)
         self.shelf = Shelf(self)
-        self.processor = Processor(self)
+        self.processor, self.api = Processor(self), Api(self)
         self.post = MailServer(self)
         chance = Random(f"{seed}-world")
         self.turn_ms = chance.choice((MONDAY_MS, MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
@@ -278,7 +284,12 @@ def run(
     planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())
     with planted as parts:
         world = World(seed, scene, seconds, parts, impatient=bug is not None)
-        with patched(codes, "constant_time_equal", world.compare):
+        with (
+            patched(codes, "constant_time_equal", world.compare),
+            patched(stripe_gateway, "SHORTEST_SESSION_MS", SHORTEST_PAGE_MS),
+            patched(stripe_gateway, "MARGIN_MS", PAGE_MARGIN_MS),
+            patched(sweeper, "PENDING_ROUNDS", PENDING_ROUNDS),
+        ):
             try:
                 _, trace = kernel.simulate(seed, world.run, keep=keep_trace, alarm=Assassin(world.faults, world.nodes))
             except Exception:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.bookings.prices import days_left, price, unshown_share
+from actors.bookings.prices import LEAST_CENTS, days_left, price, unshown_share
 from actors.bookings.records import Booking, BookingStatus, Mode, Side, Slot
 from tests.state.ledger import DAY, MONDAY, NOON, SLOT, booked, furnished
 
@@ -78,9 +78,10 @@ def test_a_week_costs_its_remaining_days_from_midnight_to_midnight(now_ms: int, 
     assert price(slot_of(2_500), MONDAY + WEEK, now_ms) == 2_500
 
 
-def test_a_price_is_at_least_a_cent() -> None:
-    assert price(slot_of(6), MONDAY, MONDAY + 6 * DAY) == 1
-    assert price(slot_of(6, 2), MONDAY, MONDAY + 6 * DAY) == 7
+def test_a_price_is_at_least_what_the_processor_takes() -> None:
+    for day, cents in enumerate((100, 85, 71, 57, 50, 50, 50)):
+        assert price(slot_of(100), MONDAY, MONDAY + day * DAY) == cents
+    assert price(slot_of(100, 2), MONDAY, MONDAY + 6 * DAY) == 114, "later weeks count towards it"
 
 
 @pytest.mark.parametrize("moment", ["2026-03-29T01:30", "2026-10-25T01:30", "2028-02-29T23:59", "2026-12-31T23:59"])
@@ -99,14 +100,14 @@ def test_a_price_is_never_above_the_full_one_and_falls_only_at_midnight(
     now_ms = week_ms + after_ms
     full = slot.weeks * slot.week_price_cents
     cents = price(slot, week_ms, now_ms)
-    assert 1 <= cents <= full
+    assert LEAST_CENTS <= cents <= full
     if after_ms < DAY:
         assert cents == full
     else:
         # Within a cent of its days' share of the first week.
         days = (week_ms + WEEK - now_ms + DAY - 1) // DAY
-        first = cents - (slot.weeks - 1) * slot.week_price_cents
-        assert first == max(1, slot.week_price_cents * days // 7)
+        later = (slot.weeks - 1) * slot.week_price_cents
+        assert cents == max(LEAST_CENTS, slot.week_price_cents * days // 7 + later)
         assert price(slot, week_ms, now_ms - now_ms % DAY) == cents <= price(slot, week_ms, now_ms - DAY)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from actors.bookings.records import Booking, BookingStatus, Campaign, CampaignStatus, Content, Slot
 from tests.doubles.tables import Memory
-from tests.simulation.rules import BOOKINGS
+from tests.simulation.rules import BOOKINGS, LEAST_CENTS
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -100,8 +100,8 @@ def week_at(moment_ms: int) -> int:
 def amount_at(slot: Slot, week_ms: int, now_ms: int) -> int:
     """The cents of a booking from a week on: of a week that has begun, every seventh for a day that is over falls away."""
     gone = max(0, (now_ms - week_ms) // (24 * HOUR_MS))
-    first = slot.week_price_cents * (7 - gone) // 7 or 1
-    return first + slot.week_price_cents * (slot.weeks - 1)
+    first = slot.week_price_cents * (7 - gone) // 7
+    return max(LEAST_CENTS, first + slot.week_price_cents * (slot.weeks - 1))
 
 
 def weeks(booking: Booking) -> list[tuple[str, int]]:

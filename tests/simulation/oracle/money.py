@@ -13,6 +13,16 @@ from tests.simulation.rules import BOOKINGS
 
 SETTLED_MS = 2_500
 """How long before the end holds and refunds may be due and unhandled: two rounds of the sweeper, plus clock skew."""
+FAULTS_OF_THE_CALLER = (
+    "amount_too_small",
+    "idempotency_key_length",
+    "idempotency_mismatch",
+    "metadata_too_long",
+    "more_than_left",
+    "page_bounds",
+    "resource_missing",
+)
+"""Refusals that are no reason to give up."""
 
 
 def nothing_is_paid_back_twice(case: Case) -> Iterator[str]:
@@ -71,7 +81,9 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
             fair = noted and booking.refunded_cents >= paid_cents and booking.refund_due_ms is None
         case BookingStatus.REFUNDED:
             least = min(paid_cents, max(payment.hand_cents, _ordered(booking))) - payment.most_lost_cents
-            fair = least <= refunds <= min(paid_cents, payment.hand_cents + _ordered(booking)) and refunds > 0
+            fair = least <= refunds <= min(paid_cents, payment.hand_cents + _ordered(booking))
+            # A refund may come back after a loss has taken all of the payment.
+            fair = fair and (refunds > 0 or payment.lost_cents >= paid_cents)
         case BookingStatus.REFUNDING:
             # The refund was declined or failed for good and not ordered again; the weeks may belong to another. A bank has
             # returned the money of weeks that were sold meanwhile. Or it has not decided yet.
@@ -153,6 +165,17 @@ def nothing_is_declined_that_the_processor_did_not_decline(case: Case) -> Iterat
         declined = case.world.processor.declined.get(booking_id, 0)
         if noted > declined:
             yield f"{booking_id} has {noted} records of a refund that was declined; the processor declined {declined}"
+
+
+def a_page_or_a_refund_fails_for_a_reason(case: Case) -> Iterator[str]:
+    """A node gives up only for what it cannot help: the processor has no answer, does not want, or the money is elsewhere. It
+    asks for nothing that no processor does, and repeats under another key what is safe to repeat."""
+    for each in case.world.api.ended:
+        reasons = {why for why in each.why if why and why not in FAULTS_OF_THE_CALLER}
+        if "page_bounds" in each.why and not each.open:
+            reasons.add("page_bounds")
+        if not reasons:
+            yield f"{each.error} for {each.booking.id}, though the processor said {each.why}: {each.booking}"
 
 
 def nothing_is_left_undone(case: Case) -> Iterator[str]:

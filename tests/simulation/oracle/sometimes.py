@@ -119,6 +119,15 @@ PEOPLE = (
 )
 SPONSORSHIP = (
     "page closed",
+    "a session expired before its payment",
+    "a call was given up",
+    "processor repeated an answer",
+    *(f"processor refused {why}" for why in ("account_invalid", "account_restricted", "charge_already_refunded")),
+    *(f"processor refused {why}" for why in ("charge_disputed", "idempotency_key_in_use", "no_funds", "page_bounds")),
+    "processor refused rate_limit",
+    "dispute after a refund of a part",
+    "event of the processor ignored",
+    "processor refused no_funds, and keeps it",
     *(f"bookings {status}" for status in BookingStatus),
     *(f"campaigns {status}" for status in CampaignStatus),
     "issue amount_mismatch",
