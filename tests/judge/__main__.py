@@ -19,8 +19,6 @@ def main(arguments: list[str] | None = None) -> int:
     visible = "milliseconds after which every node shows a change in what it answers from memory"
     parser.add_argument("--visible-ms", type=int, help=f"{visible} (by default as the history says)")
     chosen = parser.parse_args(arguments)
-    # Nothing here is made in circles, and looking for them takes half of the time.
-    gc.disable()
     try:
         with open(chosen.history, "rb") as stream:
             history = read_history(stream)
@@ -37,4 +35,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    # Nothing here is made in circles, and looking for them takes half of the time.
+    gc.disable()
     sys.exit(main())

@@ -34,9 +34,7 @@ class Accounts:
                 self._belongs(caller, self._newest[maker])
 
     def _note(self, operation: Operation, claims: dict[str, str], made: list[tuple[str, str]]) -> None:
-        answer, caller = operation.answer, operation.asked.caller
-        if answer is None:
-            return
+        answer, caller = operation.said, operation.asked.caller
         for key in answer.keys:
             if key.id is not None:
                 self.by_id[key.id] = key.caller
@@ -60,8 +58,8 @@ class Accounts:
         if caller is None:
             return
         self.claimed.add(caller)
-        if operation.good and operation.answer is not None and operation.answer.tenant is not None:
-            self._belongs(caller, operation.answer.tenant)
+        if operation.good and operation.said.tenant is not None:
+            self._belongs(caller, operation.said.tenant)
         else:
             self.unsure.add(caller)
 

@@ -44,8 +44,8 @@ def check(history: History) -> Verdict:
 
 def _refused_by(operation: Operation, ledger: Ledger) -> str | None:
     """The window whose cap refused a request; None if none did, or another limit."""
-    answer, caller = operation.answer, operation.asked.caller
-    if answer is None or not operation.asked.metered or caller is None or answer.limits:
+    answer, caller = operation.said, operation.asked.caller
+    if not operation.asked.metered or caller is None or answer.limits:
         return None
     if answer.code == "quota_exhausted":
         lifetime = ledger.sure.get((ledger.unit(caller), ("lifetime", 0)))
@@ -55,13 +55,11 @@ def _refused_by(operation: Operation, ledger: Ledger) -> str | None:
 
 
 def _refusal(operation: Operation, name: str, ledger: Ledger, verdict: Verdict, *, whole: bool) -> None:
-    answer, caller = operation.answer, operation.asked.caller
-    assert answer is not None
-    assert caller is not None
+    caller = operation.asked.caller or ""
     if not whole:
         verdict.unjudged["refusals need a whole history"] += 1
         return
-    if answer.shared:
+    if operation.said.shared:
         verdict.unjudged["the caps of a mailbox are shared by accounts that no answer names"] += 1
         return
     reached: list[str] = []

@@ -36,16 +36,13 @@ class Sure:
 
 def is_charged(operation: Operation) -> bool:
     """Whether a request was certainly charged, and not refunded."""
-    answer = operation.answer
-    if answer is None or not operation.asked.metered or not answer.limits:
-        return False
-    return answer.status < 500 and answer.status != 429
+    limited = operation.status >= 500 or operation.status == 429
+    return operation.asked.metered and not limited and len(operation.said.limits) > 0
 
 
 def may_be_charged(operation: Operation) -> bool:
     """Whether a request was charged, or may have been."""
-    answer = operation.answer
-    return operation.asked.metered and (answer is None or answer.status >= 500 or len(answer.limits) > 0)
+    return operation.asked.metered and (operation.doubtful or len(operation.said.limits) > 0)
 
 
 class Ledger:
@@ -100,9 +97,7 @@ class Ledger:
         if not is_charged(operation):
             self._doubtful[group].append(operation.began)
             return
-        answer = operation.answer
-        assert answer is not None
-        unit = self.unit(caller)
+        answer, unit = operation.said, self.unit(caller)
         for name in ("day", "month", "lifetime"):
             windows = self.windows(operation, name)
             self.between += name == "day" and len(windows) > 1
@@ -162,9 +157,7 @@ class Ledger:
 def figures(ledger: Ledger, operation: Operation) -> Iterator[tuple[Window, int, int, bool]]:
     """What an answer tells of the use of its caller's quota: window, requests used, the cap, and whether the use is exact,
     which it is not if nothing is left. Figures from around midnight are left out, because their window is not known."""
-    answer = operation.answer
-    if answer is None or operation.asked.caller is None:
-        return
+    answer = operation.said
     told = [(each.window, each.cap - each.left, each.cap, each.left > 0) for each in answer.limits]
     if answer.usage is not None and operation.kind == "getUsage":
         usage = answer.usage

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import inf
 
-from tests.judge.finding import DAY_MS, Moments, Verdict, day_of, is_whole, time_of
+from tests.judge.finding import DAY_MS, Moments, Verdict, day_of, first, is_whole, time_of, with_past
 from tests.judge.once import events_of, may_count
-from tests.judge.records import Booking, Event, History, Operation
+from tests.judge.records import Event, History, Operation
 
 Place = tuple[str, str, int | None]
 """A booking, a kind of event, and a day, or None for the sum of all days."""
@@ -34,10 +34,7 @@ def check(history: History) -> Verdict:
     verdict, demo = Verdict(), set[str]()
     reads: defaultdict[Place, list[Read]] = defaultdict(list)
     for operation in history.operations:
-        answer = operation.answer
-        if answer is None or not (answer.bookings or answer.days):
-            continue
-        demo |= {each.id for each in answer.bookings if each.demo}
+        demo |= {each.id for each in operation.said.bookings if each.demo}
         for place, value in _values(operation):
             reads[place].append((operation, value))
     tallies = _tallies(history, reads.keys())
@@ -59,20 +56,14 @@ def check(history: History) -> Verdict:
 
 
 def _values(operation: Operation) -> Iterator[tuple[Place, int]]:
-    answer = operation.answer
-    assert answer is not None
-    for booking in answer.bookings:
-        yield from _of_booking(booking)
-    for day in answer.days:
+    for booking in operation.said.bookings:
+        if booking.impressions is not None and booking.clicks is not None:
+            yield (booking.id, "impression", None), booking.impressions
+            yield (booking.id, "click", None), booking.clicks
+    for day in operation.said.days:
         number = day.day // DAY_MS
         yield (operation.asked.id or "", "impression", number), day.impressions
         yield (operation.asked.id or "", "click", number), day.clicks
-
-
-def _of_booking(booking: Booking) -> Iterator[tuple[Place, int]]:
-    if booking.impressions is not None and booking.clicks is not None:
-        yield (booking.id, "impression", None), booking.impressions
-        yield (booking.id, "click", None), booking.clicks
 
 
 def _tallies(history: History, places: Iterable[Place]) -> dict[Place, Tally]:
@@ -114,10 +105,10 @@ def _note_possible(
 ) -> None:
     """A visitor counts once a day, so n attempts count at most as often as there were days since the first one."""
     sent.sort(key=lambda each: each[0].began)
-    clock, first = moments.clock_ms, day_of(sent[0][0].began - moments.clock_ms)
+    clock, begin = moments.clock_ms, day_of(sent[0][0].began - moments.clock_ms)
     if event.visitor is not None:
         total = tallies[event.booking, event.kind, None].possible
-        total += [max(each.began, (first + n) * DAY_MS - clock if n else 0) for n, (each, _) in enumerate(sent)]
+        total += [max(each.began, (begin + n) * DAY_MS - clock if n else 0) for n, (each, _) in enumerate(sent)]
     for day in days:
         may = [max(op.began, day * DAY_MS - clock) for op, sure in sent if _may_be_of(op, day, moments, sure=sure)]
         tallies[event.booking, event.kind, day].possible += may if event.visitor is None else may[:1]
@@ -125,8 +116,8 @@ def _note_possible(
 
 def _may_be_of(operation: Operation, day: int, moments: Moments, *, sure: bool) -> bool:
     """Whether an event may count on a day. Without an answer, it may take effect on any later one."""
-    first, last = moments.days(operation)
-    return first <= day and (day <= last or not sure)
+    earliest, last = moments.days(operation)
+    return earliest <= day and (day <= last or not sure)
 
 
 # The checks of a place.
@@ -139,43 +130,36 @@ def _named(place: Place) -> str:
 
 def _least(place: Place, reads: list[Read], tally: Tally, verdict: Verdict) -> None:
     """A read shows all that was recorded before it, and what an earlier read shows."""
-    ended, others, at = _by_end(reads), 0, 0
-    witness: Operation | None = None
-    for operation, value in sorted(reads, key=lambda each: each[0].began):
-        while at < len(ended) and ended[at][0].ended < operation.began:
-            earlier, seen = ended[at]
+    others, witness = 0, list[Operation]()
+    for (operation, value), past in with_past(reads, first):
+        for earlier, seen in past:
             # What was there before, or was sent by others: counts never fall.
             base = seen - bisect_right(tally.began, earlier.ended)
             if base > others:
-                others, witness = base, earlier
-            at += 1
+                others, witness = base, [earlier]
         least = others + bisect_left(tally.recorded, operation.began)
         if value < least:
             verdict.breaks(
                 f"{_named(place)} are {value}, although at least {least} were certainly recorded before",
-                *([witness] if witness else []),
+                *witness,
                 operation,
             )
-
-
-def _by_end(reads: list[Read]) -> list[Read]:
-    return sorted(reads, key=lambda each: each[0].ended)
 
 
 def _most(place: Place, reads: list[Read], tally: Tally, verdict: Verdict, *, fresh: bool) -> None:
     """A read shows no more than what was there at the beginning and was possibly recorded since."""
     base: float = 0 if fresh else inf
-    witness: Operation | None = None
+    witness: list[Operation] = []
     for operation, value in reads:
         before = value - bisect_left(tally.recorded, operation.began)
         if before < base:
-            base, witness = before, operation
+            base, witness = before, [operation]
     for operation, value in reads:
         most = base + bisect_right(tally.possible, operation.ended)
         if value > most:
             verdict.breaks(
                 f"{_named(place)} are {value}, although at most {most:.0f} were possibly recorded",
-                *([witness] if witness else []),
+                *witness,
                 operation,
             )
 
@@ -185,14 +169,12 @@ def _never_falls(place: Place, reads: list[Read], verdict: Verdict) -> None:
     for read in reads:
         readers[read[0].client].append(read)
     for client, own in readers.items():
-        ended, most, at = _by_end(own), -1, 0
-        witness: Operation | None = None
-        for operation, value in sorted(own, key=lambda each: each[0].began):
-            while at < len(ended) and ended[at][0].ended < operation.began:
-                if ended[at][1] > most:
-                    witness, most = ended[at]
-                at += 1
-            if value < most and witness is not None:
+        witness, most = own[0][0], -1
+        for (operation, value), past in with_past(own, first):
+            for earlier, seen in past:
+                if seen > most:
+                    witness, most = earlier, seen
+            if value < most:
                 verdict.breaks(
                     f"{_named(place)} fell from {most} to {value} for the reader {client}", witness, operation
                 )

@@ -1,11 +1,14 @@
 """Verdicts of checks, and what they share: times, days, and orders of operations."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from tests.judge.records import History, Operation
+
+T = TypeVar("T")
 
 DAY_MS = 86_400_000
 WEEK_MS = 7 * DAY_MS
@@ -75,5 +78,24 @@ def is_whole(history: History) -> bool:
     return history.header.whole and not any(each.kind == "page" for each in history.operations)
 
 
-def by_end(operations: Sequence[Operation]) -> list[Operation]:
-    return sorted(operations, key=lambda each: each.ended)
+def with_past(
+    items: Iterable[T], operation_of: Callable[[T], Operation], delay_ms: float = 0
+) -> Iterator[tuple[T, list[T]]]:
+    """Each item in the order of beginnings, with those that ended before its beginning and after that of the one before. An
+    item is past once `delay_ms` are over after its end."""
+    ended = sorted(items, key=lambda each: operation_of(each).ended)
+    start = 0
+    for item in sorted(ended, key=lambda each: operation_of(each).began):
+        at, began = start, operation_of(item).began - delay_ms
+        while at < len(ended) and operation_of(ended[at]).ended < began:
+            at += 1
+        yield item, ended[start:at]
+        start = at
+
+
+def itself(operation: Operation) -> Operation:
+    return operation
+
+
+def first(pair: tuple[Operation, object]) -> Operation:
+    return pair[0]

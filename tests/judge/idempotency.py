@@ -43,8 +43,7 @@ def check(history: History) -> Verdict:
 
 def outcome_of(operation: Operation) -> str | None:
     """The id of what was created, if the answer tells it."""
-    answer = operation.answer
-    assert answer is not None
+    answer = operation.said
     if operation.kind in BOOKS:
         return answer.bookings[0].id if answer.bookings else None
     if operation.kind in SHOWS:
@@ -86,7 +85,7 @@ def _conflicts(key: str, operations: list[Operation], verdict: Verdict) -> None:
     # The first requests of two bodies: one of them has another body than the refused request.
     earliest = list(first.items())[:2]
     for operation in operations:
-        if operation.answer is None or operation.answer.code != "idempotency_conflict":
+        if operation.said.code != "idempotency_conflict":
             continue
         body = operation.asked.body
         others = (each for other, each in earliest if operation.kind in SHOWS or other != body)

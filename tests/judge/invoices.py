@@ -1,6 +1,7 @@
 """Promise 9: numbers of invoices and credit notes have no gaps, documents never change, and what they add up to is what was
 paid less what was refunded. Pure."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from math import inf
@@ -24,10 +25,10 @@ class Documents:
 def check(history: History) -> Verdict:
     verdict, documents = Verdict(), Documents()
     for operation in sorted(history.operations, key=lambda each: each.ended):
-        if operation.kind not in ("getInvoices", "listInvoices") or not operation.good or operation.answer is None:
+        if operation.kind not in ("getInvoices", "listInvoices") or not operation.good:
             continue
         verdict.judged += 1
-        for invoice in operation.answer.invoices:
+        for invoice in operation.said.invoices:
             shown, earlier = documents.first.setdefault(invoice.number, (invoice, operation))
             if shown != invoice:
                 verdict.breaks(f"the document {invoice.number} is not what it was before", earlier, operation)
@@ -111,14 +112,10 @@ def _money(history: History, documents: Documents, verdict: Verdict) -> None:
 def _sums(
     id: str, states: list[tuple[Operation, Booking]], reads: list[Operation], verdict: Verdict, *, began: bool
 ) -> None:
-    at = 0
-    later = sorted(states, key=lambda each: each[0].began)
-    then = 0
-    for read in sorted(reads, key=lambda each: each.began):
-        while at < len(states) and states[at][0].ended < read.began:
-            at += 1
-        while then < len(later) and later[then][0].began <= read.ended:
-            then += 1
+    ends, later = [each.ended for each, _ in states], sorted(states, key=lambda each: each[0].began)
+    begins = [each.began for each, _ in later]
+    for read in reads:
+        at, then = bisect_left(ends, read.began), bisect_right(begins, read.ended)
         if not at or then == len(later):
             verdict.unjudged["no answer shows the money before and after"] += 1
             continue
@@ -126,8 +123,7 @@ def _sums(
         if (shown.paid, shown.refunded, shown.status) != (again.paid, again.refunded, again.status):
             verdict.unjudged["the money changed meanwhile"] += 1
             continue
-        assert read.answer is not None
-        invoices = read.answer.invoices
+        invoices = read.said.invoices
         total = sum(each.cents if each.kind == "invoice" else -each.cents for each in invoices)
         expected = (shown.paid or 0) - shown.refunded
         if total != expected and invoices:

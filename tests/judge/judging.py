@@ -58,8 +58,7 @@ def words_of(operation: Operation) -> str:
 
 
 def _told(operation: Operation) -> str:
-    answer = operation.answer
-    assert answer is not None
+    answer = operation.said
     told = [str(answer.status) + (f" {answer.code}" if answer.code else "")]
     told += [f"{each.window} {each.left} of {each.cap} left" for each in answer.limits]
     told += [f"used {answer.usage.used} of {answer.usage.cap}"] if answer.usage is not None else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tests.judge.accounts import Accounts
-from tests.judge.finding import DAY_MS, Verdict
+from tests.judge.finding import DAY_MS, Verdict, itself, with_past
 from tests.judge.records import History, Operation, Record
 
 ERASES = frozenset({"confirmAccountDeletion", "page"})
@@ -57,14 +57,11 @@ class Known:
 
 
 def _audit(reads: list[Operation], verdict: Verdict) -> None:
-    known, at = Known(), 0
-    cursors = {each.answer.cursor: each.answer.records[-1] for each in reads if each.answer and each.answer.records}
-    for operation in sorted(reads, key=lambda each: each.began):
-        while at < len(reads) and reads[at].ended < operation.began:
-            _learn(reads[at], known)
-            at += 1
-        answer = operation.answer
-        assert answer is not None
+    known = Known()
+    cursors = {each.said.cursor: each.said.records[-1] for each in reads if each.said.records}
+    for operation, past in with_past(reads, itself):
+        for each in past:
+            _learn(each, known)
         cursor = operation.asked.cursor
         if cursor is not None and cursor not in cursors:
             verdict.unjudged["the page before it is not in the history"] += 1
@@ -75,8 +72,7 @@ def _audit(reads: list[Operation], verdict: Verdict) -> None:
 
 
 def _learn(operation: Operation, known: Known) -> None:
-    assert operation.answer is not None
-    for record in operation.answer.records:
+    for record in operation.said.records:
         if record.id not in known.first:
             known.first[record.id] = (record, operation)
             insort(known.order, (record.at, record.id))
@@ -84,8 +80,7 @@ def _learn(operation: Operation, known: Known) -> None:
 
 def _page(operation: Operation, known: Known, before: Record | None, verdict: Verdict) -> None:
     """A page shows every known record between its bounds, unchanged."""
-    answer = operation.answer
-    assert answer is not None
+    answer = operation.said
     places = [(each.at, each.id) for each in answer.records]
     if places != sorted(set(places), reverse=True):
         verdict.breaks("a page of the audit is not sorted by time, or has a record twice", operation)
@@ -103,8 +98,7 @@ def _page(operation: Operation, known: Known, before: Record | None, verdict: Ve
 
 
 def _unchanged(what: str, operation: Operation, first: dict[str, tuple[Record, Operation]], verdict: Verdict) -> None:
-    assert operation.answer is not None
-    for record in operation.answer.records:
+    for record in operation.said.records:
         if record.id in first and first[record.id][0] != record:
             verdict.breaks(f"{what} shows another {record.id} than before", first[record.id][1], operation)
 
@@ -126,13 +120,11 @@ class Feed:
 
     def path(self, operation: Operation) -> list[str]:
         """The place at which a read began, if that is known, and the events that it shows."""
-        assert operation.answer is not None
         place = self.places.get(operation.asked.cursor)
-        return ([] if place is None else [place]) + [each.id for each in operation.answer.records]
+        return ([] if place is None else [place]) + [each.id for each in operation.said.records]
 
     def learn(self, operation: Operation) -> None:
-        path, answer = self.path(operation), operation.answer
-        assert answer is not None
+        path, answer = self.path(operation), operation.said
         for one, other in pairwise(path):
             self.following.setdefault(one, (other, operation))
         for record in answer.records:
@@ -143,15 +135,13 @@ class Feed:
 
 def _feed(account: str, reads: list[Operation], verdict: Verdict, *, fresh: bool) -> None:
     """Compare each read with those before it. A history that is fresh and short has the first event of each feed."""
-    feed, at = Feed(), 0
+    feed = Feed()
     if fresh and reads[-1].ended - reads[0].began < KEPT_MS:
         feed.places[None] = START
-    for operation in sorted(reads, key=lambda each: (each.began, each.ended)):
-        while at < len(reads) and reads[at].ended < operation.began:
-            feed.learn(reads[at])
-            at += 1
-        answer, path = operation.answer, feed.path(operation)
-        assert answer is not None
+    for operation, past in with_past(reads, itself):
+        for each in past:
+            feed.learn(each)
+        answer, path = operation.said, feed.path(operation)
         if operation.asked.cursor not in feed.places:
             verdict.unjudged["where a read of the feed begins is known only from the cursor of another one"] += 1
         verdict.judged += 1
@@ -176,18 +166,13 @@ def _changes(reads: list[Operation], visible_ms: float, verdict: Verdict) -> Non
     no entry is ever shown older than before."""
     newest: dict[str, tuple[Record, Operation]] = {}
     earlier: dict[str, Operation] = {}
-    at = 0
-    for operation in sorted(reads, key=lambda each: each.began):
-        answer = operation.answer
-        assert answer is not None
-        while at < len(reads) and reads[at].ended + visible_ms < operation.began:
-            past = reads[at]
-            assert past.answer is not None
-            for record in past.answer.records:
+    for operation, waited in with_past(reads, itself, visible_ms):
+        answer = operation.said
+        for past in waited:
+            for record in past.said.records:
                 if record.id not in newest or record.at > newest[record.id][0].at:
                     newest[record.id] = (record, past)
             earlier[past.asked.cursor or ""] = past
-            at += 1
         verdict.judged += 1
         for record in answer.records:
             if record.id in newest and record.at < newest[record.id][0].at:
@@ -197,13 +182,11 @@ def _changes(reads: list[Operation], visible_ms: float, verdict: Verdict) -> Non
 
 
 def _begins_with(earlier: Operation, later: Operation, verdict: Verdict) -> None:
-    assert earlier.answer is not None
-    assert later.answer is not None
-    now = {each.id: each for each in later.answer.records}
-    shown = [each for each in later.answer.records if each in set(earlier.answer.records)]
-    kept = [each for each in earlier.answer.records if now.get(each.id) == each]
-    if shown != kept or list(later.answer.records[: len(shown)]) != shown:
+    now = {each.id: each for each in later.said.records}
+    shown = [each for each in later.said.records if each in set(earlier.said.records)]
+    kept = [each for each in earlier.said.records if now.get(each.id) == each]
+    if shown != kept or list(later.said.records[: len(shown)]) != shown:
         verdict.breaks("the changes after one cursor are in another order than before", earlier, later)
-    lost = [each.id for each in earlier.answer.records if each.id not in now]
-    if lost and not later.answer.more:
+    lost = [each.id for each in earlier.said.records if each.id not in now]
+    if lost and not later.said.more:
         verdict.breaks(f"the changes after one cursor have lost {lost[0]}", earlier, later)

@@ -137,6 +137,9 @@ class Answer(NamedTuple):
     invoices: Sequence[Invoice] = ()
 
 
+NOTHING = Answer(0)
+
+
 class Operation(NamedTuple):
     """One request of a client to a node. `began` and `ended` are milliseconds of the recorder's clock. Without an answer it
     may have taken effect at any moment after its beginning."""
@@ -150,9 +153,13 @@ class Operation(NamedTuple):
     answer: Answer | None = None
 
     @property
+    def said(self) -> Answer:
+        """The answer, or one without facts and with the status 0."""
+        return self.answer or NOTHING
+
+    @property
     def status(self) -> int:
-        """The status of the answer, 0 without one."""
-        return 0 if self.answer is None else self.answer.status
+        return self.said.status
 
     @property
     def good(self) -> bool:

@@ -8,7 +8,7 @@ from tests.judge.records import History, Operation
 def check(history: History) -> Verdict:
     verdict, ledger, whole = Verdict(), Ledger(history), is_whole(history)
     for operation in history.operations:
-        if operation.answer is None or not (operation.answer.limits or operation.answer.usage):
+        if not operation.asked.caller or not (operation.said.limits or operation.said.usage):
             continue
         if operation.status >= 500 or operation.status == 429:
             # The charge is refunded, and its figures are those from before the refund.

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import pytest
-
 from tests.judge.finding import DAY_MS, WEEK_MS, Verdict
 from tests.judge.records import VERSION, Answer, Asked, Booking, Event, Header, History, Operation
 
@@ -54,27 +52,19 @@ def partial(*operations: Operation) -> History:
 Case = History | Sequence[Operation]
 
 
-def table(clean: Mapping[str, Case], broken: Mapping[str, tuple[Case, str]]) -> pytest.MarkDecorator:
-    """Histories in which nothing may be found, and those in which a sentence with these words must be."""
+def holds(
+    check: Callable[[History], Verdict], clean: Mapping[str, Case], broken: Mapping[str, tuple[Case, str]]
+) -> None:
+    """Nothing may be found in clean histories, and in broken ones a sentence with these words must be, whatever the order of
+    their lines. The cases of a check are one test, because each takes less time than a test."""
     assert len(clean) >= 5
     assert len(broken) >= 5
-    cases = [*((case, None, f"clean: {name}") for name, case in clean.items())]
-    cases += [(case, words, f"broken: {name}") for name, (case, words) in broken.items()]  # type: ignore[misc]
-    made = [
-        pytest.param(case if isinstance(case, History) else history(case), words, id=name)
-        for case, words, name in cases
-    ]
-    return pytest.mark.parametrize(("judged", "words"), made)
-
-
-def holds(check: Callable[[History], Verdict], judged: History, words: str | None) -> None:
-    """Run a check on a history, and on the same one in another order of its lines."""
-    for operations in (judged.operations, tuple(reversed(judged.operations))):
-        verdict = check(judged._replace(operations=operations))
-        sentences = [each.sentence for each in verdict.broken]
-        assert verdict.judged + verdict.unjudged.total() > 0
-        if words is None:
-            assert sentences == []
-        else:
-            assert any(words in each for each in sentences), sentences
-            assert all(each.proof for each in verdict.broken)
+    cases = [*((name, case, "") for name, case in clean.items()), *((name, *case) for name, case in broken.items())]
+    for name, case, words in cases:
+        judged = case if isinstance(case, History) else history(case)
+        for operations in (judged.operations, tuple(reversed(judged.operations))):
+            verdict = check(judged._replace(operations=operations))
+            sentences = [each.sentence for each in verdict.broken]
+            assert verdict.judged + verdict.unjudged.total() > 0, name
+            assert any(words in each for each in sentences) if words else not sentences, (name, sentences)
+            assert all(each.proof for each in verdict.broken), name

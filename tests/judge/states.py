@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tests.judge.accounts import Accounts
 from tests.judge.charges import is_charged
-from tests.judge.finding import Verdict, is_whole, time_of
+from tests.judge.finding import Verdict, first, is_whole, time_of, with_past
 from tests.judge.records import Booking, History, Operation
 from tests.judge.tables import CAMPAIGN_MOVES, REACHABLE, REQUESTS
 from tests.judge.weeks import OPEN, seen_bookings
@@ -31,17 +31,14 @@ def check(history: History) -> Verdict:
 
 def _booking(id: str, states: Sequence[tuple[Operation, Booking]], clock_ms: float, verdict: Verdict) -> None:
     """Compare each state with the newest answer of each other state that was certainly before it."""
-    ended, at = sorted(states, key=lambda each: each[0].ended), 0
     newest: dict[str, Operation] = {}
     holds: dict[int, float] = {}
-    for operation, booking in sorted(states, key=lambda each: each[0].began):
-        while at < len(ended) and ended[at][0].ended < operation.began:
-            earlier, shown = ended[at]
+    for (operation, booking), past in with_past(states, first):
+        for earlier, shown in past:
             if shown.status not in newest or earlier.began > newest[shown.status].began:
                 newest[shown.status] = earlier
             if shown.held is not None:
                 holds.setdefault(shown.held, earlier.ended)
-            at += 1
         verdict.judged += 1
         for status, earlier in newest.items():
             if booking.status in REACHABLE.get(status, frozenset()):
@@ -114,7 +111,7 @@ def _campaigns(history: History, verdict: Verdict, *, whole: bool) -> None:
     shown: defaultdict[str, list[tuple[Operation, str]]] = defaultdict(list)
     made: defaultdict[str, list[Made]] = defaultdict(list)
     for operation in history.operations:
-        for campaign in operation.answer.campaigns if operation.answer is not None else ():
+        for campaign in operation.said.campaigns:
             shown[campaign.id].append((operation, campaign.status))
         if moves_of(operation) and operation.asked.id is not None:
             ended = inf if operation.doubtful else operation.ended
@@ -141,24 +138,22 @@ def _moved(id: str, states: list[tuple[Operation, str]], made: list[Made], verdi
     """A state follows from the newest one before it by moves that requests may have made between."""
     made.sort(key=lambda each: each.began)
     kinds: defaultdict[tuple[str, ...], tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
-    for each in made:
-        began, latest = kinds[moves_of(each.operation)]
-        began.append(each.began)
-        latest.append(max(each.ended, latest[-1] if latest else -inf))
-    ended, at = sorted(states, key=lambda each: each[0].ended), 0
+    for move in made:
+        began, latest = kinds[moves_of(move.operation)]
+        began.append(move.began)
+        latest.append(max(move.ended, latest[-1] if latest else -inf))
     newest: tuple[Operation, str] | None = None
-    for operation, status in sorted(states, key=lambda each: each[0].began):
-        while at < len(ended) and ended[at][0].ended < operation.began:
-            if newest is None or ended[at][0].began >= newest[0].began:
-                newest = ended[at]
-            at += 1
+    for (operation, status), past in with_past(states, first):
+        for each in past:
+            if newest is None or each[0].began >= newest[0].began:
+                newest = each
         if newest is None or newest[1] == status:
             continue
         moves = {
-            move
-            for each, (began, latest) in kinds.items()
+            name
+            for names, (began, latest) in kinds.items()
             if (before := bisect_right(began, operation.ended)) and latest[before - 1] >= newest[0].began
-            for move in each
+            for name in names
         }
         if status not in _after(newest[1], moves):
             verdict.breaks(
@@ -193,8 +188,8 @@ def _keys(history: History, verdict: Verdict) -> None:
     claimed: dict[str, Operation] = {}
     refused: dict[str, Operation] = {}
     for operation in sorted(history.operations, key=lambda each: each.ended):
-        caller, answer = operation.asked.caller, operation.answer
-        if caller is None or answer is None:
+        caller, answer = operation.asked.caller, operation.said
+        if caller is None:
             continue
         if answer.code == "invalid_api_key":
             refused.setdefault(caller, operation)
@@ -211,7 +206,7 @@ def _keys(history: History, verdict: Verdict) -> None:
             verdict.breaks(f"the key of {caller} {why} at {time_of(moment)}, and worked later", proof, operation)
         elif caller in refused and operation.began > refused[caller].ended + grace:
             verdict.breaks(f"the key of {caller} was refused as ended, and worked later", refused[caller], operation)
-        usage = operation.answer.usage if operation.answer is not None else None
+        usage = operation.said.usage
         anonymous = usage is not None and usage.status == "anonymous" and caller in claimed
         if anonymous and operation.began > claimed[caller].ended + grace:
             verdict.breaks(f"the key of {caller} was claimed and is anonymous again", claimed[caller], operation)
@@ -230,11 +225,9 @@ def _deaths(history: History, accounts: Accounts, *, whole: bool) -> dict[str, D
             dead[caller] = (moment, why, operation)
 
     for operation in history.operations:
-        if not operation.good or operation.answer is None:
-            continue
-        for id in operation.answer.revoked:
+        for id in operation.said.revoked:
             ends(accounts.by_id.get(id), operation.ended, "was revoked", operation)
-        for key in operation.answer.keys:
+        for key in operation.said.keys:
             if key.old_ends is not None and key.replaces is not None:
                 ends(accounts.by_id.get(key.replaces), max(key.old_ends, operation.ended), "was replaced", operation)
             lasts = not whole or key.caller in accounts.claimed or key.id in moved - {None}

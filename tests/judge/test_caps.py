@@ -3,8 +3,8 @@
 from typing import Any
 
 from tests.judge import caps, remaining
-from tests.judge.records import History, Key, Limit, Operation, Usage
-from tests.judge.small import Case, history, holds, op, partial, table
+from tests.judge.records import Key, Limit, Operation, Usage
+from tests.judge.small import Case, history, holds, op, partial
 
 TO_MIDNIGHT = 43_200
 MINTED = op("mintKey", -1, keys=(Key("key-1", tenant="t", claim="x"),))
@@ -75,9 +75,8 @@ BEYOND: dict[str, tuple[Case, str]] = {
 }
 
 
-@table(KEPT, BEYOND)
-def test_charges_stay_within_caps_and_refusals_are_due(judged: History, words: str | None) -> None:
-    holds(caps.check, judged, words)
+def test_charges_stay_within_caps_and_refusals_are_due() -> None:
+    holds(caps.check, KEPT, BEYOND)
 
 
 TRUE: dict[str, Case] = {
@@ -107,6 +106,5 @@ FALSE: dict[str, tuple[Case, str]] = {
 }
 
 
-@table(TRUE, FALSE)
-def test_figures_lie_between_the_certain_and_the_possible(judged: History, words: str | None) -> None:
-    holds(remaining.check, judged, words)
+def test_figures_lie_between_the_certain_and_the_possible() -> None:
+    holds(remaining.check, TRUE, FALSE)

@@ -2,8 +2,8 @@
 
 from tests.judge import counts, once
 from tests.judge.finding import DAY_MS
-from tests.judge.records import Day, Event, History, Operation
-from tests.judge.small import MIDNIGHT, NOON, Case, event, history, holds, op, partial, seen, table
+from tests.judge.records import Day, Event, Operation
+from tests.judge.small import MIDNIGHT, NOON, Case, event, history, holds, op, partial, seen
 
 LATE = (MIDNIGHT - NOON) / 1_000
 TODAY = MIDNIGHT - DAY_MS
@@ -52,9 +52,8 @@ TWICE: dict[str, tuple[Case, str]] = {
 }
 
 
-@table(ONCE, TWICE)
-def test_an_event_is_recorded_once_a_day(judged: History, words: str | None) -> None:
-    holds(once.check, judged, words)
+def test_an_event_is_recorded_once_a_day() -> None:
+    holds(once.check, ONCE, TWICE)
 
 
 RIGHT: dict[str, Case] = {
@@ -102,6 +101,5 @@ WRONG: dict[str, tuple[Case, str]] = {
 }
 
 
-@table(RIGHT, WRONG)
-def test_counts_are_what_was_recorded(judged: History, words: str | None) -> None:
-    holds(counts.check, judged, words)
+def test_counts_are_what_was_recorded() -> None:
+    holds(counts.check, RIGHT, WRONG)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from tests.judge.idempotency import check
-from tests.judge.records import Booking, Campaign, History, Key, Operation
-from tests.judge.small import WEEK, Case, holds, op, partial, table
+from tests.judge.records import Booking, Campaign, Key, Operation
+from tests.judge.small import WEEK, Case, holds, op, partial
 
 
 def book(at: float, key: str, id: str | None = "b", slot: str = "left", **facts: Any) -> Operation:
@@ -60,6 +60,5 @@ BROKEN: dict[str, tuple[Case, str]] = {
 }
 
 
-@table(CLEAN, BROKEN)
-def test_an_idempotency_key_has_one_outcome(judged: History, words: str | None) -> None:
-    holds(check, judged, words)
+def test_an_idempotency_key_has_one_outcome() -> None:
+    holds(check, CLEAN, BROKEN)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from tests.judge.prefixes import check
-from tests.judge.records import History, Operation, Record
-from tests.judge.small import NOON, Case, holds, op, partial, table
+from tests.judge.records import Operation, Record
+from tests.judge.small import NOON, Case, holds, op, partial
 
 
 def audit(at: float, *ids: int, more: bool = False, **facts: Any) -> Operation:
@@ -87,6 +87,5 @@ BROKEN: dict[str, tuple[Case, str]] = {
 }
 
 
-@table(CLEAN, BROKEN)
-def test_what_a_reader_saw_stays_where_it_was(judged: History, words: str | None) -> None:
-    holds(check, judged, words)
+def test_what_a_reader_saw_stays_where_it_was() -> None:
+    holds(check, CLEAN, BROKEN)

@@ -1,8 +1,7 @@
 """Promise 1: a week has one owner at a time, as far as answers prove it."""
 
 from tests.judge.finding import WEEK_MS
-from tests.judge.records import History
-from tests.judge.small import HOLD, WEEK, Case, holds, op, partial, seen, table
+from tests.judge.small import HOLD, WEEK, Case, holds, op, partial, seen
 from tests.judge.weeks import check
 
 CLEAN: dict[str, Case] = {
@@ -77,6 +76,5 @@ BROKEN: dict[str, tuple[Case, str]] = {
 }
 
 
-@table(CLEAN, BROKEN)
-def test_a_week_has_one_owner_at_a_time(judged: History, words: str | None) -> None:
-    holds(check, judged, words)
+def test_a_week_has_one_owner_at_a_time() -> None:
+    holds(check, CLEAN, BROKEN)

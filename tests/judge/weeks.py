@@ -94,9 +94,8 @@ def seen_bookings(history: History) -> Mapping[str, Seen]:
     """What answers showed of each booking, in no order."""
     bookings: defaultdict[str, Seen] = defaultdict(Seen)
     for operation in history.operations:
-        if operation.answer is not None:
-            for booking in operation.answer.bookings:
-                bookings[booking.id].note(operation, booking)
+        for booking in operation.said.bookings:
+            bookings[booking.id].note(operation, booking)
     return bookings
 
 
