@@ -15,7 +15,7 @@ import trio
 
 from tests.judge.recording import Recorder, exchange_of
 
-HEAD_BYTES = 64 * 1024
+HEAD_BYTES = READ_BYTES = 64 * 1024
 REQUEST_BYTES = 2 * 1024 * 1024
 """The largest body of a request. A larger one is refused with 413 and not sent on."""
 KEPT_BYTES = 4 * 1024 * 1024
@@ -69,7 +69,7 @@ class Wire:
     async def received(self) -> bytes:
         """The next bytes; empty at the end."""
         try:
-            return bytes(await self.stream.receive_some(65_536))
+            return bytes(await self.stream.receive_some(READ_BYTES))
         except trio.BrokenResourceError:
             return b""
 
@@ -254,10 +254,11 @@ def _understood(part: h11.Event | None, client: Wire) -> TypeGuard[h11.Event]:
 
 
 async def _until_gone(client: Wire, scope: trio.CancelScope) -> None:
-    """Give up once the client has left. A request that it sends meanwhile is kept, and ends the watch."""
-    data = await client.received()
-    client.http.receive_data(data)
-    if not data:
+    """Give up once the client breaks its connection off. One that only closes its half still gets its response, as from a
+    node. A request that it sends meanwhile is kept, and ends the watch."""
+    try:
+        client.http.receive_data(bytes(await client.stream.receive_some(READ_BYTES)))
+    except trio.BrokenResourceError:
         scope.cancel()
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -188,15 +189,43 @@ async def test_a_node_that_never_answers_is_given_up() -> None:
     assert operation.ended - operation.began == relay.ANSWER_SECONDS * 1_000
 
 
-@pytest.mark.parametrize("parts", [(OK,), (OK[:20], OK[20:])])
-async def test_a_client_that_leaves_midway_leaves_an_operation_without_an_answer(parts: Sequence[bytes]) -> None:
-    async with proxy_to_bytes(*parts, seconds=10) as proxy:
+@pytest.mark.parametrize(("parts", "status"), [((OK,), 200), ((OK[:-1], b"}"), 0)])
+async def test_a_client_that_leaves_has_an_answer_only_if_that_is_whole_once_sending_fails(
+    parts: Sequence[bytes], status: int
+) -> None:
+    async with proxy_to_bytes(*parts, ends=False, seconds=10) as proxy:
         client = proxy.connect()
         await client.send(USAGE)
-        await trio.sleep(len(parts) * 10 - 5)
+        await trio.sleep(5)
         await client.stream.aclose()
+        await trio.sleep(60)
+        assert await proxy.told() == [("getUsage", status)]
+
+
+async def test_a_client_that_closes_its_half_still_gets_its_response() -> None:
+    async with proxy_to_bytes(OK, seconds=10) as proxy:
+        client = proxy.connect()
+        await client.send(USAGE)
+        await client.stream.send_eof()
+        assert [each.status for each in await client.replies()] == [200]
+
+
+async def test_an_exchange_that_its_client_breaks_off_is_broken_off_at_the_node() -> None:
+    async with proxy_to_bytes(OK, seconds=10) as proxy:
+        ours, theirs = memory_stream_pair()
+        reads = count()
+
+        async def reset() -> None:
+            if next(reads):
+                await trio.sleep(5)
+                raise trio.BrokenResourceError
+
+        theirs.receive_stream.receive_some_hook = reset
+        proxy.nursery.start_soon(proxy.relay.serve, theirs)
+        await ours.send_all(USAGE)
+        await trio.sleep(60)
         [operation] = await proxy.recorded()
-    assert operation.answer is None
+    assert (operation.answer, operation.ended) == (None, 5_000)
 
 
 async def test_a_request_of_which_nothing_reached_a_node_is_no_operation() -> None:
