@@ -21,8 +21,10 @@ DRAIN_SECONDS = 20.0
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding: *chunked", re.IGNORECASE)
 
-class _Connection:
+
+class Connection:
     """One connection with one request in flight."""
 
     def __init__(self, port: int) -> None:
@@ -46,8 +48,17 @@ class _Connection:
         if head < 0:
             return None
         length = _LENGTH.search(self._received, 0, head + 2)
-        assert length is not None, "an answer has no Content-Length"
-        return int(self._received[9:12]) if len(self._received) >= head + 4 + int(length[1]) else None
+        if length is None:
+            assert _CHUNKED.search(self._received, 0, head + 2), "an answer has neither Content-Length nor chunks"
+            complete = self._received.endswith(b"\r\n0\r\n\r\n")
+        else:
+            complete = len(self._received) >= head + 4 + int(length[1])
+        return int(self._received[9:12]) if complete else None
+
+    @property
+    def body(self) -> bytes:
+        """The body of a response with a Content-Length."""
+        return bytes(self._received).partition(b"\r\n\r\n")[2]
 
     @property
     def recorded(self) -> int:
@@ -66,7 +77,7 @@ class _Run:
         self.recorded = 0
         self.latencies: list[float] = []
         for _ in range(connections):
-            connection = _Connection(port)
+            connection = Connection(port)
             self._ready.register(connection.socket, selectors.EVENT_READ, connection)
 
     def until(self, ends: float) -> None:
@@ -77,13 +88,13 @@ class _Run:
                 self._take(key.data, ends)
         self.failures += self._due
 
-    def _next(self, connection: _Connection, ends: float) -> None:
+    def _next(self, connection: Connection, ends: float) -> None:
         request = next(self._requests, None) if time.perf_counter() < ends else None
         if request is not None:
             connection.send(request)
             self._due += 1
 
-    def _take(self, connection: _Connection, ends: float) -> None:
+    def _take(self, connection: Connection, ends: float) -> None:
         try:
             status = connection.receive()
         except OSError:

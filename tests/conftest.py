@@ -27,13 +27,14 @@ import asyncpg
 import pytest
 import trio
 from _pytest.runner import runtestprotocol
+from hypothesis import settings
 
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
 from storage.embedded.server import running_postgres
 from storage.schema import migrate
 from tests.memory import in_memory
-from tests.slow import SLOW, is_left_out, is_repetition, named
+from tests.slow import SLOW, is_left_out, is_repetition, named, shortened
 
 TESTS = Path(__file__).parent
 PROCESSES = ("tests/acceptance/", "tests/browser/")
@@ -58,6 +59,10 @@ LONG = (
 REUSED = (TESTS / "reused.sql").read_text(encoding="utf-8")
 _numbers = itertools.count(1)
 
+# For tests that do not say how many examples they need.
+settings.register_profile("shortened", max_examples=shortened(100))
+settings.load_profile("shortened")
+
 
 def template() -> str:
     """The name of the migrated database that is copied for each test."""
@@ -68,7 +73,6 @@ def pytest_collection_finish() -> None:
     """Exclude imported objects from garbage collection, and collect less often. Saves a tenth of the time of all tests. On
     newer Pythons, Hypothesis finds no owner of its random number generators among objects that are excluded."""
     if sys.version_info < (3, 14):
-        gc.collect()
         gc.freeze()
     gc.enable()
     gc.set_threshold(20_000, 20, 50)

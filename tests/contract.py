@@ -514,6 +514,6 @@ CONTRACT = {
     "getRevenue": Row("GET /api/v1/admin/sponsorships/revenue", admin("admin:read"), query="from to format"),
     "getOperationsStatus": Row("GET /api/v1/admin/operations/status", admin("admin:read")),
     "stripeWebhook": Row("POST /api/v1/webhooks/stripe", PUBLIC, {}, passed=UNKNOWN),
-    "isAlive": Row("GET /healthz", PUBLIC),
-    "isReady": Row("GET /readyz", PUBLIC),
+    "isAlive": Row("GET /healthz", PUBLIC, hot=True),
+    "isReady": Row("GET /readyz", PUBLIC, hot=True),
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 SLOW = bool(os.environ.get("CATALOG_TEST_SLOW"))
-"""Whether this is `make thorough`. It also plants every bug of the simulation instead of every thirtieth, generates more
+"""Whether this is `make thorough`. It also plants every bug of the simulation instead of every fortieth, generates more
 examples, runs all attacks, walks through the pages on every device and takes pictures of mails."""
 
 ROOT = Path(__file__).parents[1]

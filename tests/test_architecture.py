@@ -69,6 +69,9 @@ PURE = (
 
 STARTED_BY_NAME = ("service.asgi", "service.process.worker_process")
 
+NO_CERTIFICATES = "import ssl; del ssl.SSLContext.load_default_certs"
+"""Makes an import fail that loads the certificates of authorities, which take 2 MiB and a twentieth of a second."""
+
 IMPURE = ("trio", "random", "secrets", "os", "socket", "uuid", "logging", "subprocess")
 
 
@@ -170,22 +173,44 @@ def test_commands_load_no_app_unless_they_serve_it_or_describe_it_and_parsers_lo
 
 def test_no_start_loads_libraries_that_few_processes_need() -> None:
     """Those of passkeys take a tenth of a second and 14 MiB. Those of tracing are an extra, which a node loads if its spans
-    are to be sent."""
+    are to be sent. Those of pages are loaded by the first request for one."""
     loaded = _loaded_by(
         "service.running.node",
         "service.process.parent",
         "service.process.worker_process",
         "service.cli.accounts",
         "service.cli.doctor",
+        first=NO_CERTIFICATES,
     )
     passkeys = ("webauthn", "cryptography", "cbor2", "OpenSSL")
     tracing = ("opentelemetry", "google.protobuf")
-    assert [name for name in loaded if within(name, *passkeys, *tracing)] == []
+    # Pages, documents and their libraries take 14 MiB and a quarter of a start.
+    pages = (
+        *FRAMEWORKS,
+        "flask",
+        "click",
+        "service.web.app",
+        "service.web.pages",
+        "service.api.openapi",
+        "service.api.mcp",
+    )
+    # Mails and their templates take 3 MiB, tables of Unicode 2 MiB, patterns of addresses a fiftieth of a second.
+    texts = ("jinja2", "actors.mail.rendering", "regex", "email_validator")
+    assert [name for name in loaded if within(name, *passkeys, *tracing, *pages, *texts, "tqdm", "platformdirs")] == []
 
 
-def _loaded_by(*names: str) -> list[str]:
-    """The modules that a fresh interpreter has loaded after it has imported `names`."""
-    program = f"import sys, {', '.join(names)}; print(*sys.modules, sep='\\n')"
+def test_the_help_of_catalogctl_loads_nothing_that_only_requests_need() -> None:
+    """It takes half the time without: `dataclasses` compiles its methods at each start, and loads `inspect`."""
+    loaded = _loaded_by("service.catalogctl.main")
+    network = ("http.client", "urllib.request", "ssl", "email", "hashlib", "uuid")
+    assert [
+        name for name in loaded if within(name, *network, "webbrowser", "subprocess", "dataclasses", "inspect")
+    ] == []
+
+
+def _loaded_by(*names: str, first: str = "") -> list[str]:
+    """The modules that a fresh interpreter has loaded after it has run `first` and imported `names`."""
+    program = f"{first}\nimport sys, {', '.join(names)}; print(*sys.modules, sep='\\n')"
     run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     return run.stdout.split()
 
@@ -197,7 +222,7 @@ def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None
         ("prometheus_client",): "service.observability",
         ("opentelemetry", "requests"): "service.observability.otel",
         ("tantivy",): "service.snapshots.search_index service.snapshots.search_query",
-        ("regex",): "service.schemas",
+        ("regex",): "service.schemas.texts",
         ("stripe",): "service.payments",
         # Hypercorn's HTTP/1.1 is h11, and a limit of heads has to be set within it.
         ("h11",): "service.outside.webhook_client service.outside.client_documents service.http.hypercorn_engine",

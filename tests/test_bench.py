@@ -7,6 +7,7 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from bench.goals import Goal, outcomes
 from bench.ledger import Charges, Recorded
 from bench.load import Measured, together
 from bench.memory import REMEMBERED, WINDOW, Course
+from bench.mixed import Mixed, People, Probe, Waits, own_stalls, stalls
 from bench.nodes import ONE, THREE, scenarios
 from bench.nodes_report import limit, published, shares
+from bench.paced import WEEK_MS, Bookings, RequestKind, source_of
 from bench.peers.asgi_app import program
 from bench.programs import (
     BEFORE,
@@ -32,6 +35,7 @@ from bench.programs import (
     READY,
     ROOT,
     UVICORN,
+    Program,
     checkout,
 )
 from bench.report import WRONG
@@ -304,3 +308,56 @@ def test_a_misspelled_word_keeps_its_first_letter_and_most_others() -> None:
         assert word[0] == "i"
         assert len(word) in (6, 7)
         assert not Counter(word) - Counter("invoice")
+
+
+# Mixed load.
+
+OWN, MACHINE = "2026-11-29T12:00:01.000Z", "2026-11-29T12:00:09.000Z"
+
+
+def test_a_stall_is_the_node_s_own_by_the_time_for_which_it_had_a_core() -> None:
+    began = datetime.fromisoformat(OWN).timestamp()
+    words = "warning service.observability.loop_lag the event loop stalled: all requests waited"
+    # It waits for a core for 70 ms before the second one ends.
+    moments = [(began + at / 100, 0.07 if at >= 795 else 0.0) for at in range(-200, 900)]
+    own, machine = stalls(f"{OWN} {words} 60 ms\n{MACHINE} {words} 80 ms\n{OWN} info else 90 ms\n", Waits(0, moments))
+    assert (own.took_ms, own.waited_ms, machine.took_ms, round(machine.waited_ms)) == (60, 0, 80, 70)
+    assert own_stalls([own, machine]) == [own]
+
+
+def test_a_probe_is_within_if_the_middle_of_its_ratios_is() -> None:
+    def phases(*p99_ms: float) -> list[dict[str, float]]:
+        return [{"p50_ms": 1.0, "p99_ms": each} for each in p99_ms]
+
+    assert Probe("event", phases(2, 2, 2), phases(4, 6, 60)).within
+    assert not Probe("event", phases(2, 2, 2), phases(4, 7, 60)).within
+
+
+def test_each_request_of_the_mix_is_one_request() -> None:
+    person = {"key": "cs_user_key", "session": "sst_session"}
+    mixed = Mixed(Program(OURS, 1, 1), Path(), People(person, person, person, "cmp_1"), ["bok_1"], ["slug"])
+    for name, (rate, fields) in {**mixed.mix(), **mixed.probes()}.items():
+        source = source_of(dict(fields))
+        for _ in range(10):
+            head, blank, body = source.next().partition(b"\r\n\r\n")
+            length = re.search(rb"\r\ncontent-length: (\d+)", head, re.IGNORECASE)
+            assert (blank, len(body)) == (b"\r\n\r\n", int(length[1]) if length else 0), name
+        assert rate > 0
+
+
+def test_a_booking_is_cancelled_before_the_next_week_is_reserved() -> None:
+    bookings = Bookings("cs_user_key", "cmp_1", slots=1, first_week_ms=0, weeks=2)
+    weeks = []
+    for number in range(3):
+        weeks.append(json.loads(bookings.next().rpartition(b"\r\n\r\n")[2])["weekStart"])
+        bookings.answered(b'{"booking":{"id":"bok_%d","status":"reserved"}}' % number)
+        assert bookings.next().startswith(b"POST /api/v1/sponsors/bookings/bok_%d/cancel " % number)
+        bookings.answered(b'{"booking":{"id":"bok_%d","status":"cancelled"}}' % number)
+    assert weeks == [0, WEEK_MS, 0]
+
+
+def test_a_kind_reports_its_percentiles_and_failures() -> None:
+    kind = RequestKind("event", 1.0, {"lines": ["GET / HTTP/1.1~~"]})
+    kind.seconds = [number / 1000 for number in range(100, 0, -1)]
+    kind.failures["503"] += 1
+    assert kind.report() == {"answers": 100, "failures": {"503": 1}, "p50_ms": 50.0, "p99_ms": 99.0, "most_ms": 100.0}

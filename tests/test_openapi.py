@@ -2,17 +2,18 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import trio
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 from trio.testing import MockClock
 
 from actors.values import Code
 from service.api.errors import TABLE, Family
-from service.api.openapi import document
+from service.api.openapi import Described, document
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.schemas.lists import CatalogQuery
@@ -33,6 +34,28 @@ every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda op
 
 def described(operation: Operation) -> Any:
     return DOCUMENT["paths"][operation.path][operation.method.lower()]
+
+
+async def test_the_document_is_built_once_elsewhere_for_all_who_wait_and_read_only_then() -> None:
+    places: list[str] = []
+
+    async def elsewhere(work: Callable[[], object]) -> None:
+        places.append("elsewhere")
+        await trio.lowlevel.checkpoint()
+        work()
+
+    def build() -> dict[str, str]:
+        places.append("built")
+        return {"openapi": "3.1.0"}
+
+    described = Described(build, elsewhere)
+    with pytest.raises(AssertionError, match="before it is built"):
+        _ = described.text
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(described.built)
+    assert places == ["elsewhere", "built"]
+    assert described.document == json.loads(described.text) == {"openapi": "3.1.0"}
 
 
 def test_the_document_is_valid_openapi_3_1() -> None:

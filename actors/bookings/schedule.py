@@ -28,19 +28,21 @@ def follow_schedule(unit: UnitOfWork, message: FollowSchedule) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is None:
         return changes.unknown_booking()
-    while _is_due(booking, unit.now_ms):
-        booking = _step(unit, booking, as_system(message.origin))
+    while (at_ms := _due_step(booking, unit.now_ms)) is not None:
+        booking = _step(unit, booking, at_ms, as_system(message.origin))
     return unit.view(booking)
 
 
-def _is_due(booking: Booking, now_ms: int) -> bool:
-    follows = booking.status is BookingStatus.PAID and not booking.demo and booking.next_step_ms is not None
-    return follows and (booking.next_step_ms or 0) <= now_ms
+def _due_step(booking: Booking, now_ms: int) -> int | None:
+    """The time of the step that is due."""
+    at_ms = booking.next_step_ms
+    follows = booking.status is BookingStatus.PAID and not booking.demo
+    return at_ms if follows and at_ms is not None and at_ms <= now_ms else None
 
 
-def _step(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
-    """Do the step that is due, and set the time of the next one."""
-    at_ms, start_ms, settle_ms = booking.next_step_ms or 0, booking.week_start_ms, unit.rules.settle_ms
+def _step(unit: UnitOfWork, booking: Booking, at_ms: int, origin: Origin) -> Booking:
+    """Do the step of `at_ms`, and set the time of the next one."""
+    start_ms, settle_ms = booking.week_start_ms, unit.rules.settle_ms
     if unit.now_ms < start_ms:
         return _save(unit, booking, start_ms)
     if at_ms <= start_ms:
@@ -52,7 +54,7 @@ def _step(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
             key=_key(booking, "begins"),
             shown=_display_status(unit, booking),
         )
-        first = day_of(max(start_ms, booking.paid_ms or 0)) + 1
+        first = day_of(max(start_ms, booking.paid_ms or start_ms)) + 1
         return _save(unit, booking, first * DAY_MS + settle_ms)
     ended_ms = (at_ms - settle_ms) // DAY_MS * DAY_MS
     if ended_ms <= booking.week_end_ms:

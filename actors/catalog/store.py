@@ -98,6 +98,15 @@ class ImportCounts:
         }
         return [replace(audit, changes=json.dumps(made))] if audit is not None and made else []
 
+    @staticmethod
+    def of_record(batch: Import, changes: str, revision: int) -> "ImportCounts":
+        """The changes of an import that has committed, from its record, and the revision now."""
+        made, by_kind = json.loads(changes), {}
+        for kind, entries in batch.entries.items():
+            added, changed, removed = (made.get(f"{kind} {name}", 0) for name in ("added", "changed", "removed"))
+            by_kind[kind] = Counts(added, changed, len(entries) - added - changed, removed)
+        return ImportCounts(revision, by_kind)
+
 
 class CatalogStore(Protocol):
     """Use cases and bot templates, and a revision that grows with each change. All methods raise `StorageUnavailable`."""
@@ -139,7 +148,8 @@ class CatalogStore(Protocol):
     async def replace(self, batch: Import) -> ImportCounts:
         """Import everything or nothing in one transaction, one import at a time over all nodes.
 
-        If anything changed, increments the revision and announces `TOPIC`. Repeating an import is harmless, so retry
-        after `Contended` and `OutcomeUnknown`.
+        If anything changed, increments the revision and announces `TOPIC`. An import whose audit record is stored has
+        committed: it is not done again, which would undo later edits, and its counts are returned. So retry after
+        `Contended` and `OutcomeUnknown`.
         """
         ...

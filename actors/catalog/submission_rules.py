@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from actors.catalog import state
-from actors.catalog.messages import Condition, EntryId, EntrySaved, PutEntry
+from actors.catalog.messages import UNCONDITIONAL, EntryId, EntrySaved, PutEntry
 from actors.catalog.submissions import (
     Answer,
     Message,
@@ -235,12 +235,11 @@ class _Batch:
         return SubmissionSaved(decided)
 
     def _save_entry(self, accepted: Submission, audit: AuditRecord) -> None:
-        """Write the entry. A new one is added now; an edited one, or one that was retired, keeps its place in the list."""
-        current = self._catalog.current(accepted.entry_id)
-        condition = Condition(absent=True) if current is None else Condition(versions=[current.version])
+        """Write the entry, over the one that was read. A new one is added now; an edited one, or one that was retired, keeps
+        its place in the list."""
         kind, slug = accepted.entry_id
         audit = replace(audit, id=f"{audit.id}_2", target_type=state.TARGETS[kind], target_id=slug)
-        put = PutEntry(accepted.entry_id, lambda ms: dated(accepted.entry, ms).encode(), None, condition, audit)
+        put = PutEntry(accepted.entry_id, lambda ms: dated(accepted.entry, ms).encode(), None, UNCONDITIONAL, audit)
         saved = self._catalog.put(put)
         assert isinstance(saved, EntrySaved), "the entry is the one that was read"
 

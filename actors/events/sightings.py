@@ -73,7 +73,7 @@ class Sightings:
             if added >= self._new_hosts or (network not in self._added and len(self._added) >= self._networks):
                 return False
             self._added[network] = added + 1
-            self._known[host] = None
+            self._known.setdefault(host)
             if len(self._known) > self._most:
                 oldest = next(iter(self._known))
                 del self._known[oldest]

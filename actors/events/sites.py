@@ -149,7 +149,7 @@ class SiteBook(PeriodicTask):
             return
         if host not in self._numbers and self.candidates.add(host, network, day_of(self._clock.now_ms())):
             if len(self._earned) < self.rules.most:
-                self._earned[host] = None
+                self._earned.setdefault(host)
             self.wake()
 
     def saw(self, origin: str | None, network: str, kind: Kind, outcome: str) -> None:

@@ -2,7 +2,6 @@
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import trio
 
@@ -31,8 +30,6 @@ class PeriodicTask(ABC):
         self._woken = trio.Event()
         self._rounds_begun = self._rounds_ended = 0
         self._round_ended = trio.lowlevel.ParkingLot()
-        self.observe_lag: Callable[[float], None] | None = None
-        """Called after each pause that ended by itself, with the seconds by which it ended late."""
         # Named after the subclass, so that the log level can be set per task.
         self._log = logging.getLogger(type(self).__module__)
 
@@ -148,9 +145,6 @@ class PeriodicTask(ABC):
         self._failing = True
 
     async def _pause(self, seconds: float) -> None:
-        due = trio.current_time() + seconds
-        with trio.move_on_at(due) as pause:
+        with trio.move_on_after(seconds):
             await self._woken.wait()
-        if pause.cancelled_caught and self.observe_lag is not None:
-            self.observe_lag(trio.current_time() - due)
         self._woken = trio.Event()

@@ -130,13 +130,13 @@ class KeyAuthorizing(KeyRenewing):
         return _no_grant("The refresh token was used before, so its key was revoked.")
 
     def _end_authorization(self, order: EndAuthorization) -> Steps[Answer]:
-        found = self._authorization(order.refresh_hash or order.key_id or "")
+        found = self._authorization(order.refresh_hash or order.key_id)
         if found is None or found.client_hash != order.client_hash:
             return KeysEnded(())
         return KeysEnded((yield from self._end_authorized(found, order.revoked, "client")))
 
     def _end_authorized(self, found: Authorization, record: AuditRecord, why: str) -> Steps[tuple[Key, ...]]:
-        key = self._key(found.key_id or "")
+        key = self._key(found.key_id)
         if key is None or key.revoked_ms is not None:
             return ()
         record = replace(_by(found, record), target_id=key.id, changes=json.dumps({"reason": why}))
@@ -144,7 +144,7 @@ class KeyAuthorizing(KeyRenewing):
 
     def _key_of(self, found: Authorization | None) -> Key | None:
         """The key that a client may refresh: one that its owner neither revoked nor rotated, and that has not ended."""
-        key = None if found is None else self._key(found.key_id or "")
+        key = None if found is None else self._key(found.key_id)
         return key if key is not None and key.successor_id is None and is_live(key, self._now_ms) else None
 
     def _with_text(self, found: Authorization, key: Key, text: FreshText) -> Authorization:

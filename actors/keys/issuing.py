@@ -78,7 +78,7 @@ class KeyIssuing(UnitOfWork):
         known: set[bytes] = set()
         changed: list[bytes] = []
         for each in order.found:
-            key = self._key(self._snapshot.hashes.get(each.hash, ""))
+            key = self._key(self._snapshot.hashes.get(each.hash))
             if key is not None and key.hash == each.hash:  # Its program may have refreshed it meanwhile.
                 known.add(each.hash)
                 if key.text_expires_ms is None or self._now_ms < key.text_expires_ms:

@@ -40,7 +40,7 @@ class KeyRenewing(KeyIssuing):
             return found
         key, end_ms = found.key, found.key.expires_ms
         if edit.sets_end:
-            granter = self._key(key.granter_id or "")
+            granter = self._key(key.granter_id)
             end_ms = earlier(edit.expires_ms, None if granter is None else granter.expires_ms)
         if _is_later(end_ms, key.expires_ms) and (refused := self._refused_extension(edit, found)):
             return refused

@@ -167,7 +167,7 @@ class UnitOfWork:
     def _claim(self, token_hash: bytes) -> Claim | None:
         return self.decision.changed.claims.get(token_hash) or self._snapshot.claims.get(token_hash)
 
-    def _authorization(self, place: bytes | str) -> Authorization | None:
+    def _authorization(self, place: bytes | str | None) -> Authorization | None:
         """The authorization with a code, with refresh tokens, both as hashes, or with the id of a key."""
         found = self._authorized.get(place, "")
         return self.decision.changed.authorizations.get(found) or self._snapshot.authorizations.get(found)
@@ -181,7 +181,9 @@ class UnitOfWork:
         self._authorized |= dict.fromkeys(places, authorization.id)
         self._authorized.pop(None, None)
 
-    def _key(self, key_id: str) -> Key | None:
+    def _key(self, key_id: str | None) -> Key | None:
+        if key_id is None:
+            return None
         return self.decision.changed.keys.get(key_id) or self._snapshot.keys.get(key_id)
 
     def _account(self, email: str) -> Account | None:

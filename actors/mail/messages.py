@@ -15,6 +15,19 @@ class MailFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """Who runs the service: its name, the address of its terms, and the label and address of each link about it. Empty texts
+    stand for what it has not."""
+
+    name: str = ""
+    terms_url: str = ""
+    links: tuple[tuple[str, str], ...] = ()
+
+
+NOBODY = About()
+
+
+@dataclass(frozen=True, slots=True)
 class QueuedMessage:
     """A row of the outbox. It waits until `sent_ms` or `failed_ms` is set. `attempts` counts leases. While one is held,
     `due_ms` is when it ends. `facts` is a JSON object of strings, the values of the template's placeholders."""

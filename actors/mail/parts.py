@@ -17,19 +17,6 @@ WIDTH = 72
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """Who runs the service: its name, the address of its terms, and the label and address of each link about it. Empty texts
-    stand for what it has not."""
-
-    name: str = ""
-    terms_url: str = ""
-    links: tuple[tuple[str, str], ...] = ()
-
-
-NOBODY = About()
-
-
-@dataclass(frozen=True, slots=True)
 class Footer:
     """The reason for the mail, the service that sent it, the links about it, and the page that stops mails of its topic, if
     it has one."""

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from jinja2 import UndefinedError
 
 from actors.mail.internet import PLAIN_ADDRESS, sender_address
-from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
-from actors.mail.parts import NOBODY, About, Footer, as_html, as_text
+from actors.mail.messages import NOBODY, About, Mail, MailFailed, MailRefused, QueuedMessage
+from actors.mail.parts import Footer, as_html, as_text
 from actors.mail.template_files import TEMPLATES, MailTemplate
 from actors.mail.words import WRITTEN, minutes, time_of_day
 from actors.shared.announcements import Topic

@@ -10,7 +10,6 @@ from service.catalogctl.command import Command, argument, command, facts, print_
 from service.catalogctl.failures import Misused
 from service.catalogctl.lists import CATALOG as LISTED
 from service.catalogctl.lists import Entry, entries_of, walk
-from service.catalogctl.login import log_in, log_out
 from service.catalogctl.session import KEY_VARIABLE, Session
 from service.terminal.layout import printable
 
@@ -133,6 +132,18 @@ def _show_report(session: Session, reply: Reply) -> list[str]:
     return [*lines, "", f"Reported, but not counted: {told}"] if told else lines
 
 
+def _log_in(_: Command, session: Session) -> None:
+    from service.catalogctl.login import log_in
+
+    log_in(session)
+
+
+def _log_out(_: Command, session: Session) -> None:
+    from service.catalogctl.login import log_out
+
+    log_out(session)
+
+
 _ENTRIES = (
     argument("WORD", "words to search for; best matches first", "q", nargs="*"),
     argument("--category NAME", "only entries of this category"),
@@ -143,10 +154,10 @@ _LISTED: dict[str, Any] = {"paged": True, "keyless": True, "run": _read_entries}
 CATALOG = (
     command("login", "", "Log in: approve in a browser, and the key is saved.", None,
             argument("--no-browser", "show the address and the code only"), keyless=True,
-            run=lambda _, session: log_in(session)),
+            run=_log_in),
     command("logout", "", "Delete the saved key; it stays valid until it is revoked in the dashboard.", None,
             argument("--all", "delete the keys of all services"), keyless=True,
-            run=lambda _, session: log_out(session)),
+            run=_log_out),
     command("mint", "POST auth/agent", "Create an anonymous key, without signing up; it is shown only once.", MINTED,
             keyless=True, then=f"The key and the claim token are shown only once. Set {KEY_VARIABLE} to use the key."),
     command("whoami", "GET usage", "Show the account of the key.", _show_owner),

@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 from service.catalogctl.failures import Misused, Refused, Unreachable, exit_of
@@ -16,8 +15,7 @@ LONGEST = 2_000
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A request. `url` is absolute; `key` is sent only in the Authorization header. `if_match` is the ETag of what it
     changes, and `headers` are further ones."""
 
@@ -25,18 +23,23 @@ class Asked:
     url: str
     body: bytes | None = None
     content_type: str = ""
-    key: str | None = field(default=None, repr=False)
+    key: str | None = None
     if_match: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"<{self.method} {self.url}>"  # without the key
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """A response. Header names are lower-case."""
 
     status: int
     headers: Mapping[str, str]
-    body: bytes = field(repr=False)
+    body: bytes
+
+    def __repr__(self) -> str:
+        return f"<response with status {self.status}>"  # without the body, which may hold a key
 
     @property
     def is_spreadsheet(self) -> bool:
@@ -92,8 +95,7 @@ def message_of(document: Mapping[str, Any]) -> tuple[str, list[str]]:
     return message, [problem for problem, (_, words) in zip(problems, pairs, strict=True) if words not in message]
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(NamedTuple):
     """Sends requests to the service at `base`, authenticated by `key` if it has one.
 
     `is_default`: the service was chosen by no option, variable or login.
@@ -102,8 +104,11 @@ class Client:
     base: str
     send: Send
     download: Download
-    key: str | None = field(default=None, repr=False)
+    key: str | None = None
     is_default: bool = False
+
+    def __repr__(self) -> str:
+        return f"<client of {self.base}>"  # without the key
 
     def ask(
         self,

@@ -9,8 +9,7 @@ never cut, because users copy its values, and `TITLE>` one of numbers, which are
 import argparse
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from service.catalogctl.client import Reply
@@ -89,14 +88,11 @@ def _cells(text: str, computed: Mapping[str, Cell]) -> dict[str, Cell]:
     return {title: computed.get(what) or _cell(what) for title, what in pairs}
 
 
-@dataclass(frozen=True, slots=True)
 class Table:
     """Shows the list `items` of a response as a table, or `nothing` in words if it is empty."""
 
-    columns: Sequence[layout.Column]
-    cells: Sequence[Cell]
-    nothing: str
-    items: str
+    def __init__(self, columns: Sequence[layout.Column], cells: Sequence[Cell], nothing: str, items: str) -> None:
+        self.columns, self.cells, self.nothing, self.items = columns, cells, nothing, items
 
     def __call__(self, session: Session, reply: Reply) -> list[str]:
         document = reply.document
@@ -113,12 +109,11 @@ def table(text: str, nothing: str, items: str = "items", **computed: Cell) -> Ta
     return Table(columns, list(cells.values()), nothing, items)
 
 
-@dataclass(frozen=True, slots=True)
 class Facts:
     """Shows facts of the object `part` in the response, or of the response itself."""
 
-    part: str
-    cells: Mapping[str, Cell]
+    def __init__(self, part: str, cells: Mapping[str, Cell]) -> None:
+        self.part, self.cells = part, cells
 
     def __call__(self, session: Session, reply: Reply) -> list[str]:
         part = part_of(reply, self.part) if self.part else {}
@@ -148,8 +143,7 @@ def done(name: str, words: str) -> Show:
 # Arguments.
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """An argument of the command line, which is sent as the field `to` if it has one. `settings` are argparse's.
     `read` makes the value of the field once it is known that there is a key."""
 
@@ -210,8 +204,7 @@ CSV = "print the whole list as CSV"
 # Commands.
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command: its name after that of its group, the operation's method and path below `ROOT`, its help, and the rest.
 
     Names in braces in the path are arguments, too. With `paged` it reads a list, and has options to choose pages. `csv` is

@@ -9,9 +9,8 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from service.catalogctl.client import text_of
 from service.catalogctl.failures import Misused
@@ -31,21 +30,22 @@ NOFOLLOW, NONBLOCK = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
 LOCK_TRIES, LOCK_PAUSE_SECONDS = 100, 0.02
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(NamedTuple):
     """The key that a login returned."""
 
-    api_key: str = field(repr=False)
+    api_key: str
     key_prefix: str = ""
     tenant_id: str = ""
 
+    def __repr__(self) -> str:
+        return f"<credential {self.key_prefix}>"  # without the key
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+
+class Saved(NamedTuple):
     """All credentials by the address of their service. `current` is the service of the last login."""
 
     current: str | None = None
-    credentials: Mapping[str, Credential] = field(default_factory=dict)
+    credentials: Mapping[str, Credential] = {}
 
     def with_one(self, base: str, credential: Credential) -> "Saved":
         return Saved(base, {**self.credentials, base: credential})
@@ -67,8 +67,7 @@ def directory_of(environment: Mapping[str, str]) -> Path:
     return Path(home) / ".config" / "catalogctl"
 
 
-@dataclass(frozen=True, slots=True)
-class Keyring:
+class Keyring(NamedTuple):
     """The credentials file in `directory`. `warn` receives warnings. Raises `Misused` if the file cannot be used."""
 
     directory: Path
@@ -102,7 +101,7 @@ class Keyring:
         document = {
             "version": VERSION,
             "current": saved.current,
-            "services": {base: asdict(credential) for base, credential in saved.credentials.items()},
+            "services": {base: credential._asdict() for base, credential in saved.credentials.items()},
         }
         new = self.directory / NEW
         new.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from service.catalogctl.account_commands import seconds
 from service.catalogctl.client import JSON, Asked, Reply, is_page
-from service.catalogctl.command import ROOT, Command, argument, command, names
+from service.catalogctl.command import ROOT
 from service.catalogctl.failures import Exit, Failure, Misused, Unreachable
 from service.catalogctl.lists import Entry, entries_of
 from service.catalogctl.session import Format, Session
@@ -146,7 +146,8 @@ def _wait_of(failure: Failure) -> int:
     return asked if isinstance(asked, int) and not isinstance(asked, bool) else 0
 
 
-def _listen(_: Command, session: Session) -> None:
+def listen(session: Session) -> None:
+    """Run the command `listen`. Raises `Failure`."""
     url, cursor, since = session.option("forward"), session.option("cursor"), session.option("since")
     wanted = session.option("events") or []
     if url is not None and not is_page(url):
@@ -163,16 +164,3 @@ def _listen(_: Command, session: Session) -> None:
     except KeyboardInterrupt:
         if listener.cursor:
             session.printer.note(f"Go on after the last event: --cursor {harmless(listener.cursor)}")
-
-
-LISTEN = command(
-    "listen",
-    "",
-    "Print what webhooks would send to you, one JSON line an event, or forward it to a program.",
-    None,
-    argument("--forward URL", "post each event there as a webhook does, and print the status of each"),
-    argument("--events=", "only these, separated by commas, such as booking.paid,campaign.approved", type=names),
-    argument("--since TIME", "begin so long ago, such as 1h or 7d; default: with what comes now"),
-    argument("--cursor=", "go on after the cursor that an earlier run has printed"),
-    run=_listen,
-)

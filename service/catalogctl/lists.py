@@ -7,9 +7,8 @@ import codecs
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from service.catalogctl.client import Reply, text_of
 from service.catalogctl.failures import Misused, Unreachable
@@ -28,8 +27,7 @@ UNFINISHED = ".part"
 NOT_WITH_CSV = ("json", "quiet", "all", "limit", "cursor")
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(NamedTuple):
     """The names of a list's entries and cursor, and the size of its largest page."""
 
     items: str

@@ -6,23 +6,19 @@ import re
 import shutil
 import sys
 import time
-import uuid
-from collections.abc import Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
 from service.catalogctl.account_commands import KEYS, WEBHOOKS
 from service.catalogctl.admin_commands import ADMIN
 from service.catalogctl.catalog_commands import CATALOG
-from service.catalogctl.client import URL_VARIABLE, is_page
-from service.catalogctl.command import Command, argument, command
+from service.catalogctl.client import URL_VARIABLE, Asked, Reply, is_page
+from service.catalogctl.command import Command, argument, command, names
 from service.catalogctl.credentials import Keyring, directory_of
 from service.catalogctl.failures import Exit, Failure, Misused, Refused
-from service.catalogctl.listening import LISTEN
 from service.catalogctl.session import KEY_VARIABLE, Format, Outside, Printer, Session, format_of, opened
 from service.catalogctl.sponsor_commands import SPONSOR
-from service.catalogctl.transport import download, send
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
 from service.terminal.output import are_text, confirm, open_page
 from service.version import VERSION
@@ -44,15 +40,36 @@ def main() -> int:
         out=sys.stdout,
         err=sys.stderr,
         columns=shutil.get_terminal_size().columns if sys.stdout.isatty() else None,
-        send=send,
-        download=download,
+        send=_send,
+        download=_download,
         now=time.monotonic,
         sleep=time.sleep,
         browse=lambda address: is_page(address) and open_page(address),
-        new_id=lambda: str(uuid.uuid4()),
+        new_id=_new_id,
         confirm=confirm,
     )
     return run(sys.argv[1:], outside)
+
+
+# A command that sends nothing, such as --help, loads nothing that sends.
+
+
+def _send(asked: Asked) -> Reply:
+    from service.catalogctl.transport import send
+
+    return send(asked)
+
+
+def _download(asked: Asked, write: Callable[[bytes], None]) -> Reply:
+    from service.catalogctl.transport import download
+
+    return download(asked, write)
+
+
+def _new_id() -> str:
+    from uuid import uuid4
+
+    return str(uuid4())
 
 
 def run(arguments: Sequence[str], outside: Outside) -> int:
@@ -61,7 +78,7 @@ def run(arguments: Sequence[str], outside: Outside) -> int:
     try:
         if not are_text(arguments):
             raise Misused("an argument is not valid UTF-8")
-        options = made_parser().parse_args(arguments)
+        options = parser_of(arguments).parse_args(arguments)
         printer = Printer(outside.out, outside.err, format_of(options))
         keyring = Keyring(directory_of(outside.environment), printer.warn)
         options.command(opened(options, outside, printer, keyring, keyring.read()))
@@ -83,14 +100,27 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if unknown := re.match(r"argument COMMAND: invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            from difflib import get_close_matches
+
             meant = get_close_matches(unknown[1], re.findall(r"[\w-]+", unknown[2]), 1)
             message = f"there is no command {unknown[1]!r}" + (f": did you mean {meant[0]!r}?" if meant else "")
         raise Misused(f"{message} (try {self.prog} --help)")
 
 
+def parser_of(arguments: Sequence[str]) -> Parser:
+    """The parser of these arguments. It knows the options of the commands that they may name, and the names of all others."""
+    return _parser(NAMES.intersection(arguments))
+
+
+def whole_parser() -> Parser:
+    """The parser of all commands with all their options."""
+    return _parser(NAMES)
+
+
 @cache
-def made_parser() -> Parser:
-    """The whole parser, which is made once. Parsed options have the row of the command, and the options that were given."""
+def _parser(known: frozenset[str]) -> Parser:
+    """The parser with the options of these commands, and the commands of these groups. Parsed options have the row of the
+    command, and the options that were given."""
     shared = _shared()
     raw = argparse.RawDescriptionHelpFormatter
     parser = Parser(prog="catalogctl", description=DESCRIPTION, epilog=EPILOG, parents=[shared], formatter_class=raw)
@@ -100,8 +130,13 @@ def made_parser() -> Parser:
         subparsers = top
         if group:
             inner = top.add_parser(group, help=words, description=words, parents=[shared])
+            if group not in known:
+                continue
             subparsers = inner.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
         for row in rows:
+            if row.name not in known:
+                subparsers.add_parser(row.name, help=row.help)
+                continue
             made = subparsers.add_parser(row.name, help=row.help, description=row.help, parents=[shared])
             made.set_defaults(command=row)
             for each in row.command_line():
@@ -126,12 +161,29 @@ def _shared() -> Parser:
 def _print_completion(_: Command, session: Session) -> None:
     shell = session.option("shell")
     try:
-        script = completion_script(made_parser(), shell)
+        script = completion_script(whole_parser(), shell)
     except NoLibrary as error:
         raise Misused(str(error)) from None
     session.printer.present({"shell": shell, "script": script}, [script], [script])
 
 
+def _listen(_: Command, session: Session) -> None:
+    from service.catalogctl.listening import listen
+
+    listen(session)
+
+
+LISTEN = command(
+    "listen",
+    "",
+    "Print what webhooks would send to you, one JSON line an event, or forward it to a program.",
+    None,
+    argument("--forward URL", "post each event there as a webhook does, and print the status of each"),
+    argument("--events=", "only these, separated by commas, such as booking.paid,campaign.approved", type=names),
+    argument("--since TIME", "begin so long ago, such as 1h or 7d; default: with what comes now"),
+    argument("--cursor=", "go on after the cursor that an earlier run has printed"),
+    run=_listen,
+)
 COMPLETION = command(
     "completion",
     "",
@@ -149,3 +201,4 @@ GROUPS = {
     "webhooks": ("Have what happens to bookings and campaigns posted to your own systems.", WEBHOOKS),
 }
 """The groups of commands, with their help and rows. The first group are the commands without a group."""
+NAMES = frozenset(GROUPS).union(*({row.name for row in rows} for _, rows in GROUPS.values()))

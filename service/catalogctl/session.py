@@ -12,9 +12,8 @@ import re
 import time
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from service.catalogctl.client import DEFAULT_URL, URL_VARIABLE, Client, Download, Reply, Send, base_of, is_in_clear
 from service.catalogctl.credentials import Keyring, Saved
@@ -52,8 +51,7 @@ class Format(Enum):
     IDS = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
+class Outside(NamedTuple):
     """The ports to the outside. `now` is a monotonic clock in seconds; `browse` opens a page and returns whether it could.
     `confirm` asks a question, and returns whether the answer is yes, or None if nobody can be asked. `wall` is the time in
     seconds since the epoch."""
@@ -72,8 +70,7 @@ class Outside:
     wall: Callable[[], float] = time.time
 
 
-@dataclass(frozen=True, slots=True)
-class Printer:
+class Printer(NamedTuple):
     """Prints in one format."""
 
     out: TextIO
@@ -144,8 +141,7 @@ class Printer:
         print(json.dumps(fields, ensure_ascii=False), file=self.err, flush=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """One run of a command: its options, its output, the client of the service, and the saved credentials.
 
     `options` has the options that were given alone. `url_option` is the option that leads a further command to the same

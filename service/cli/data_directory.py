@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import platformdirs
-
 from service.cli.command import CommandError
 from service.config.loading import INSTALLED
 from service.config.model import Config
@@ -27,6 +25,8 @@ def default_data_dir() -> Path:
         return Path("data")
     if os.geteuid() == 0:
         return OF_ROOT
+    import platformdirs
+
     try:
         place = platformdirs.user_data_path(PROGRAM, appauthor=False).expanduser()
     except RuntimeError:

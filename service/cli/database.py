@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from tqdm import tqdm
-
 from actors.clock import SystemEntropy
 from actors.kernel.supervision import Member, running
 from actors.values import Agent, Refused
@@ -69,13 +67,14 @@ Progress = Callable[[int, int], None]
 
 MAX_COLUMNS = 100
 
-tqdm.monitor_interval = 0  # no thread that refreshes bars
-
 
 @contextmanager
 def progress_bar(words: str, unit: str) -> Iterator[Progress]:
     """A bar for the block, on standard error and only where that is a terminal. `unit` is `bytes`, which are shown in
     thousands, or the plural of what is counted."""
+    from tqdm import tqdm  # which no node needs
+
+    tqdm.monitor_interval = 0  # no thread that refreshes bars
     in_bytes = unit == "bytes"
     look = {"unit": "B", "unit_scale": True} if in_bytes else {"unit": f" {unit}"}
     # The size is given, because a terminal may not know its own.

@@ -139,7 +139,7 @@ OptionalUrl = Annotated[str, AfterValidator(lambda url: url and web_address(url)
 class SiteSection(Section):
     name: Annotated[str, AfterValidator(str.strip), format_of(SHORT, "must be one line of at most 60 characters")]
     contact: Contact
-    links: Annotated[list[SiteLink], Field(max_length=10)]
+    links: Annotated[tuple[SiteLink, ...], Field(max_length=10)]
     terms_url: OptionalUrl
     terms_version: Annotated[str, format_of(r"[!-~]{0,40}", "must be at most 40 ASCII characters without spaces")]
     privacy_url: OptionalUrl

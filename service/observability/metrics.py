@@ -10,6 +10,7 @@ from prometheus_client.core import Metric
 from actors.clock import SECOND_MS, Clock
 from actors.kernel.statistics import ServedBatch
 from service.observability.host_metrics import Reading, certificate_metrics, disk_metrics, register_process
+from service.observability.loop_lag import LoopLag
 from service.observability.request_counts import LATENCY_BUCKETS, AnswerCounts
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -33,12 +34,8 @@ class Metrics:
         self._commits = Histogram(
             "catalog_commit_seconds", "Time of one commit.", ["actor"], buckets=LATENCY_BUCKETS, registry=self.registry
         )
-        self._lag = Histogram(
-            "catalog_loop_lag_seconds",
-            "How late the event loop woke the heartbeat.",
-            buckets=LATENCY_BUCKETS,
-            registry=self.registry,
-        )
+        self.loop_lag = LoopLag()
+        self.registry.register(self.loop_lag)
 
     def answered(self, operation: str, status: int, seconds: float, refusal: str) -> None:
         """Count a request. `operation` comes from the operation table, never from the client's path."""
@@ -48,10 +45,6 @@ class Metrics:
         """Count a batch of an actor."""
         self._batches.labels(batch.actor).observe(batch.size)
         self._commits.labels(batch.actor).observe(batch.seconds)
-
-    def lagged(self, seconds: float) -> None:
-        """Record by how much the event loop woke a task too late."""
-        self._lag.observe(seconds)
 
     # Sources that are read at each scrape.
 

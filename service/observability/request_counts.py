@@ -16,6 +16,12 @@ FAILED = 500
 """The lowest status of an answer that the service, and not the request, is to blame for."""
 
 
+def bucket_sums(buckets: Sequence[int]) -> list[tuple[str, float]]:
+    """The counts of `LATENCY_BUCKETS` and of all beyond, as a histogram of Prometheus has them: each with those below."""
+    names = [*map(str, LATENCY_BUCKETS), "+Inf"]
+    return list(zip(names, accumulate(buckets), strict=True))
+
+
 class AnswerSummary(NamedTuple):
     """`requests` answered, those that failed (5xx), and the time within which half and 99 of 100 were answered. A time is the
     upper bound of its bucket; it is None without a request, and if the request took longer than the last bucket."""
@@ -65,9 +71,7 @@ class AnswerCounts(Collector):
             requests.add_metric([operation, str(status)], count)
         latency = HistogramMetricFamily("catalog_request_seconds", "Time to answer.", labels=["operation"])
         for operation, buckets in self._buckets.items():
-            names = [*map(str, LATENCY_BUCKETS), "+Inf"]
-            sums = list(zip(names, accumulate(buckets), strict=True))
-            latency.add_metric([operation], sums, self._seconds[operation])
+            latency.add_metric([operation], bucket_sums(buckets), self._seconds[operation])
         refusals = CounterMetricFamily("catalog_refusals", "Refusals by code.", labels=["code"])
         for code, count in self._refusals.items():
             refusals.add_metric([code], count)

@@ -5,7 +5,7 @@ They differ only in the arguments: stores in Postgres or in memory, real or simu
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 
 from actors.accounts.actor import AccountActor
 from actors.accounts.sweeper import AccountEraser
@@ -34,7 +34,8 @@ from actors.keys.cache import KeyCache
 from actors.keys.end_notices import KeyEndNotifier
 from actors.keys.last_uses import KeyUses
 from actors.mail.actor import MailSender
-from actors.mail.rendering import MailRenderer
+from actors.mail.internet import sender_address
+from actors.mail.messages import Mail, QueuedMessage
 from actors.mail.store import Outbox, Transport
 from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
@@ -293,12 +294,23 @@ def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, lim
     url, seconds = config.mail.smtp_url, config.mail.timeout_seconds
     try:
         transport = ports.mail or (SmtpTransport(url, seconds=seconds) if url else ConsoleTransport())
-        code_of = partial(code_from, ports.secrets.codes)
-        links_of, about = (links.ending_url, links.stop_url), mail_about(config)
-        writer = MailRenderer(config.mail.sender, links.base_url, code_of, *links_of, about)
+        sender_address(config.mail.sender)
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    return ports.classes.mail(outbox, transport, ports.clock, writer.write, limits=limits.mail)
+    return ports.classes.mail(outbox, transport, ports.clock, _mail_writer(config, links, ports), limits=limits.mail)
+
+
+def _mail_writer(config: Config, links: Links, ports: Ports) -> Callable[[QueuedMessage], Mail]:
+    """Renders mails. The templates and their library are loaded for the first one, which takes a twentieth of a second."""
+
+    @cache
+    def write() -> Callable[[QueuedMessage], Mail]:
+        from actors.mail.rendering import MailRenderer
+
+        code_of, links_of = partial(code_from, ports.secrets.codes), (links.ending_url, links.stop_url)
+        return MailRenderer(config.mail.sender, links.base_url, code_of, *links_of, mail_about(config)).write
+
+    return lambda message: write()(message)
 
 
 def _event_router(stores: Stores, ports: Ports, limits: Limits, hasher: VisitorHasher) -> EventRouter:
@@ -344,7 +356,6 @@ def _metrics(services: Services, pool: Callable[[], PoolStatistics], tracer: Tra
         partial(collectors.event_server_metrics, services.event_servers),
         partial(collectors.proxy_metrics, services.proxies),
     )
-    services.nodes.observe_lag = metrics.lagged
     return metrics
 
 

@@ -21,7 +21,7 @@ from actors.events.state import EventRules
 from actors.kernel.actor import ActorLimits
 from actors.keys.state import KeyRules
 from actors.mail.actor import MailLimits
-from actors.mail.parts import About
+from actors.mail.messages import About
 from actors.nodes.state import NodeRules
 from actors.quota.state import Caps
 from actors.retention.state import RetentionRules

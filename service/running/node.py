@@ -17,7 +17,6 @@ from actors.backups.scheduler import BackupScheduler
 from actors.clock import SystemClock, SystemEntropy
 from actors.kernel.supervision import running
 from actors.nodes.messages import NodeInfo
-from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from service.api.operations.node_status import sample_load
 from service.config.model import Config
@@ -45,9 +44,11 @@ from service.running.server_secret import Secrets
 from service.running.service_manager import PassedSockets, ServiceManager
 from service.running.signals import abandon_start, handle_signals, warn_no_reload
 from service.running.unprivileged import drop_root
+from service.snapshots.freed_memory import share_arena
 from service.version import VERSION
-from service.web.app import build_app, request_middleware
+from service.web.compression import Compressor
 from service.web.error_responses import handlers, reject
+from service.web.front import OnDemand, behind_front, request_middleware
 from storage.opening import Opened, open_storage
 
 HYPERCORN_LACKS = (
@@ -59,6 +60,7 @@ log = logging.getLogger(__name__)
 
 async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None], passed: PassedSockets) -> None:
     """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
+    share_arena()  # before the first thread
     stop, ready_once, manager = trio.Event(), trio.Event(), ServiceManager.from_environment(os.environ)
     addresses = listen_addresses(config, passed)
     await _check_addresses(config, addresses, passed)
@@ -119,6 +121,7 @@ Ready = Callable[[Assembly, trio.Nursery], None]
 
 async def join(config: Config, data_dir: Path, server: Server, stop: trio.Event, ready: Ready) -> None:
     """Run one of several nodes over its parent's foundation, until `stop` is set."""
+    share_arena()  # before the first thread
     async with open_storage(storage_options(config), data_dir, beside=True, prepared=True) as opened:
         await serve(config, data_dir, opened, server, stop, ready)
 
@@ -144,11 +147,25 @@ async def open_app(
 ) -> AsyncIterator[tuple[Assembly, App]]:
     """Run a node, and make the ASGI application over it. For `url` see `open_node`."""
     gc.set_threshold(20_000, 50, 100)  # before a large catalog is loaded, which would be collected again and again
+    share_arena()
     async with open_node(config, data_dir, opened, url) as node:
         _favour_the_loop()
         node.metrics.observe_machine(None if config.database.url else data_dir, certificate_expires)
-        described = Described.of(OPERATIONS, node.services.base_url, node.services.config.site)
-        yield node, build_app(node.services, OPERATIONS, described, node.metrics, tracer=node.tracer)
+        compressor = Compressor()
+        rest = OnDemand(partial(_rest, node, compressor))
+        with node.metrics.loop_lag.watching():
+            yield node, behind_front(rest, node.services, OPERATIONS, node.metrics, compressor, node.tracer)
+
+
+def _rest(node: Assembly, compressor: Compressor) -> App:
+    """The application behind the fast path. Runs in a thread, because loading it takes a third of a second."""
+    from service.api.openapi import Described
+    from service.web.app import build_quart
+
+    described = Described.of(OPERATIONS, node.services.base_url, node.services.config.site, trio.to_thread.run_sync)
+    app = build_quart(node.services, OPERATIONS, described, node.metrics, compressor)
+    gc.freeze()  # as after the start: it lives as long as the process
+    return app
 
 
 @asynccontextmanager

@@ -11,7 +11,6 @@ from actors.kernel.supervision import running
 from service.config.model import Config
 from service.config.user_errors import ConfigError
 from service.running.limits import backup_rules
-from storage.backups.directory import make_backup_directory, open_backup_files
 from storage.opening import Opened
 
 
@@ -25,6 +24,8 @@ async def new_backup_directory(config: Config, data_dir: Path) -> Path | None:
     one, and that in the data directory. Raises `ConfigError`."""
     if backup_rules(config) is None:
         return None
+    from storage.backups.directory import make_backup_directory
+
     directory = backup_directory(config, data_dir)
     try:
         is_new = await make_backup_directory(directory)
@@ -41,6 +42,8 @@ async def running_backups(config: Config, data_dir: Path, opened: Opened) -> Asy
     if rules is None:
         yield None
         return
+    from storage.backups.directory import open_backup_files  # with `tarfile`
+
     directory = backup_directory(config, data_dir)
     try:
         async with open_backup_files(directory, data_dir, opened.database) as files:

@@ -5,7 +5,6 @@ Does not know how a key is made or checked.
 
 from typing import Annotated, Any, Literal
 
-from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BaseModel, Field, RootModel, WithJsonSchema
 
 from actors.values import Scope
@@ -25,6 +24,9 @@ def _address(value: str) -> str:
     An international domain is kept in its ASCII form, which every mail server accepts. What readers of mail decode as an
     encoded word (RFC 2047) is refused.
     """
+    # Loaded here, because it compiles long patterns, for a fiftieth of a second.
+    from email_validator import EmailNotValidError, validate_email
+
     if ENCODED_WORD in value or NEWER.search(value):
         raise ValueError(NO_ADDRESS)
     try:

@@ -6,9 +6,9 @@ Properties of characters come from `regex`, whose Unicode version is the same on
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any
 
-import regex
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
@@ -21,21 +21,20 @@ _TURN = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Marks that change the text direction, also of the page around the text."""
 _HIDDEN = re.compile(r"[\u180e\u200b\u2060\ufeff\ufffe\uffff]")
 """Invisible characters, which could make two different names look the same."""
-_INVISIBLE = regex.compile(r"[\p{Format}\p{Default_Ignorable_Code_Point}]")
+_INVISIBLE = r"[\p{Format}\p{Default_Ignorable_Code_Point}]"
 """Most fonts show nothing for them."""
-_UNDEFINED = regex.compile(r"[\p{Unassigned}\p{Private_Use}\p{Surrogate}]")
+_UNDEFINED = r"[\p{Unassigned}\p{Private_Use}\p{Surrogate}]"
 _BLANK = re.compile(r"[\u2800\U00013441\U00013442\U00016fe4\U0001d159]")
 """Blank symbols: a braille cell without dots, blank signs of old scripts, a note without a head."""
 _SPACES = r"\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 """White space on a line other than the plain space."""
 _GAP = re.compile(rf"[{_SPACES}]|  ")
-_SHAPED = regex.compile(r"[\p{L}\p{N}\p{P}\p{S}--[\u115f\u1160\u2800\u3164\uffa0]]", regex.VERSION1)
+_SHAPED = r"[\p{L}\p{N}\p{P}\p{S}--[\u115f\u1160\u2800\u3164\uffa0]]"
 """Letters, digits and signs, without those that look blank."""
 
 _EMOJI = r"[[\p{Emoji}\p{Extended_Pictographic}]--[0-9#*]]"
 _TAGS = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in name) for name in ("gbeng", "gbsct", "gbwls"))
-_COMPOSING = regex.compile(
-    rf"""(?x)
+_COMPOSING = rf"""(?x)
       (?<={_EMOJI}) [\ufe0e\ufe0f]
     | (?<=[0-9\#*]) \ufe0f (?=\u20e3)
     | (?<=\p{{Extended_Pictographic}} [\ufe0f\p{{Emoji_Modifier}}]?) \u200d (?=\p{{Extended_Pictographic}})
@@ -44,9 +43,7 @@ _COMPOSING = regex.compile(
     | (?<=[\p{{jt=L}}\p{{jt=D}}] \p{{Mn}}*) \u200d (?!\p{{Mn}}* [\p{{jt=R}}\p{{jt=D}}\p{{jt=C}}\u200c])
     | (?<=\p{{L}} \p{{M}}* \p{{ccc=9}}) [\u200c\u200d] (?![\u200c\u200d])
     | (?<=\p{{L}} \p{{M}}*) [\u200c\u200d] (?=\p{{ccc=9}} \p{{L}})
-    """,
-    regex.VERSION1,
-)
+    """
 """The invisible characters that a text needs, where they show:
 
 - in emoji: a selector of text or picture, also within a keycap; a joiner between two pictures; the tags of the three
@@ -59,20 +56,26 @@ The last three admit the contexts of RFC 5892, appendix A, and what is written b
 joins, and Bengali and Kannada joiners before that sign.
 """
 
-_WORD = regex.compile(r"\p{L}{2,}")
-_ALPHABETS = tuple(
-    regex.compile(letters, regex.VERSION1)
-    for letters in (
-        *(rf"\p{{Script={script}}}" for script in ("Armenian", "Cherokee", "Coptic", "Cyrillic", "Greek", "Lisu")),
-        *(r"[\p{Script=Latin}--[\uff21-\uff5a]]", r"[\uff21-\uff5a]", r"[\U0001d400-\U0001d7ff]"),
-    )
+_WORD = r"\p{L}{2,}"
+_ALPHABETS = (
+    *(rf"\p{{Script={script}}}" for script in ("Armenian", "Cherokee", "Coptic", "Cyrillic", "Greek", "Lisu")),
+    *(r"[\p{Script=Latin}--[\uff21-\uff5a]]", r"[\uff21-\uff5a]", r"[\U0001d400-\U0001d7ff]"),
 )
 """Alphabets with letters that look like those of another one. Full width and mathematical letters are two of them."""
 
 
+@cache
+def pattern(text: str) -> Any:
+    """The compiled pattern of a text in the syntax of `regex`, version 1. The library, whose tables take 2 MiB, is loaded for
+    the first one."""
+    import regex
+
+    return regex.compile(text, regex.VERSION1)
+
+
 def readable(value: str) -> str:
     """Check that a text is not blank and has no invisible or control characters but line breaks and tabs."""
-    if not _SHAPED.search(value):
+    if not pattern(_SHAPED).search(value):
         raise ValueError("must not be blank")
     if _HIDDEN.search(value):
         raise ValueError("must not contain invisible characters")
@@ -97,7 +100,7 @@ def visible(value: str) -> str:
 def pictured(value: str) -> str:
     """Check that a text is on one line, and that it has no invisible characters but those that emoji and words are
     composed with."""
-    return _shown(one_line(value), _COMPOSING.sub("", value))
+    return _shown(one_line(value), pattern(_COMPOSING).sub("", value))
 
 
 def titled(value: str) -> str:
@@ -128,9 +131,9 @@ def unlinked(value: str) -> str:
 
 def _shown(value: str, letters: str) -> str:
     """The text, whose `letters` should all be visible."""
-    if _INVISIBLE.search(letters):
+    if pattern(_INVISIBLE).search(letters):
         raise ValueError("must not contain invisible characters")
-    if _UNDEFINED.search(letters):
+    if pattern(_UNDEFINED).search(letters):
         raise ValueError("must not contain unassigned or private-use characters")
     return value
 
@@ -197,5 +200,5 @@ def mixed_words(texts: Iterable[str]) -> list[str]:
 
     They can be honest, such as a unit in a Greek text, so they are a reason to look, not to refuse.
     """
-    words = dict.fromkeys(word for text in texts for word in _WORD.findall(text) if not word.isascii())
-    return [word for word in words if sum(bool(each.search(word)) for each in _ALPHABETS) > 1]
+    words = dict.fromkeys(word for text in texts for word in pattern(_WORD).findall(text) if not word.isascii())
+    return [word for word in words if sum(bool(pattern(each).search(word)) for each in _ALPHABETS) > 1]

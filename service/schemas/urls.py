@@ -12,8 +12,9 @@ from typing import Annotated
 from urllib.parse import quote
 
 import idna
-import regex
 from pydantic import AfterValidator, Field, WithJsonSchema
+
+from service.schemas.texts import pattern
 
 URL_CHARACTERS = 1_500
 PORTS = {"http": "80", "https": "443"}
@@ -25,7 +26,7 @@ _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 """If the last label of a host matches, browsers read the host as an IPv4 address."""
 _TOP_LEVEL = re.compile(r"[a-z]{2,63}|xn--[a-z0-9-]+", re.ASCII)
-_UNPRINTABLE = regex.compile(r"[\p{C}\p{Z}]")
+_UNPRINTABLE = r"[\p{C}\p{Z}]"
 NEWER = re.compile(
     r"[\u0558\u058b\u058c\u05c8\u05c9\u088f-\u0897\u0b53\u0b54\u0c5c\u0cdc\u0cf3\u0ece\u1acf-\u1af0\u1c89\u1c8a\u208f"
     r"\u209d-\u209f\ua7cb-\ua7cf\ua7d2\ua7d4\ua7da-\ua7f1\uab6c\uab6d\U000105c0-\U000105f3\U000107bb-\U000107bf"
@@ -71,7 +72,7 @@ def public_address(value: str) -> str:
 
 def _normal(value: str) -> tuple[str, str]:
     """The normal form and its host."""
-    if _UNPRINTABLE.search(value):
+    if pattern(_UNPRINTABLE).search(value):
         raise ValueError("must not contain spaces or control characters")
     parts = _ADDRESS.fullmatch(value)
     if parts is None:

@@ -232,7 +232,7 @@ class CatalogList:
         return None if key is None else bisect_left(self._keys, key)
 
 
-EMPTY = CatalogList()
+NO_ENTRIES: Mapping[Kind, CatalogList] = MappingProxyType(dict.fromkeys(Kind, CatalogList()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +240,8 @@ class CatalogSnapshot:
     """The whole catalog of one revision. A request reads one snapshot, even if a change commits meanwhile."""
 
     changes: ChangeLog = EMPTY_LOG
-    lists: Mapping[Kind, CatalogList] = field(default_factory=lambda: MappingProxyType(dict.fromkeys(Kind, EMPTY)))
-    categories: Item = field(default_factory=lambda: _categories_of(dict.fromkeys(Kind, EMPTY)))
+    lists: Mapping[Kind, CatalogList] = field(default_factory=lambda: NO_ENTRIES)
+    categories: Item = field(default_factory=lambda: NO_CATEGORIES)
     """The categories of both kinds with their numbers of entries, as JSON."""
 
     @property
@@ -346,6 +346,9 @@ def _new(kind: Kind, changes: Sequence[Change]) -> list[Row]:
 def _categories_of(lists: Mapping[Kind, CatalogList]) -> Item:
     body = categories_body(lists[Kind.USECASES].categories, lists[Kind.BOTS].categories)
     return Item(body, etag_of(digest_of(body)))
+
+
+NO_CATEGORIES: Item = _categories_of(NO_ENTRIES)
 
 
 def _key(added_ms: int, slug: str) -> bytes:

@@ -1,6 +1,7 @@
 """The rate card: what slots cost, when they are free, and what past sponsors reached. Rendered from a snapshot in memory."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Protocol
 
 from actors.bookings.prices import price
@@ -45,7 +46,7 @@ def rate_card_change_ms(snapshot: Offers, horizon_weeks: int, now_ms: int) -> in
 
 
 def _slot(snapshot: Offers, slot: Slot, weeks: Sequence[int], reach: SlotReach | None, now_ms: int) -> RateCardSlot:
-    free = [week_ms for week_ms in weeks if snapshot.available(slot, week_ms, now_ms)][:FREE_WEEKS]
+    free = islice((week_ms for week_ms in weeks if snapshot.available(slot, week_ms, now_ms)), FREE_WEEKS)
     return filled(
         RateCardSlot,
         slot,

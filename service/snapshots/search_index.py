@@ -8,12 +8,13 @@ A search runs on the state after one `apply`. All methods may run in threads, `a
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from operator import length_hint
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic_core import from_json
-from tantivy import Document, Filter, Index, SchemaBuilder, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+from tantivy import Document, Filter, Index, Schema, SchemaBuilder, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from actors.catalog.documents import category_of, title_of
 from actors.catalog.messages import Entry, Kind
@@ -106,26 +107,30 @@ class SearchIndex:
         return stems[0] if stems else ""
 
 
+@cache
+def _schema() -> Schema:
+    made = SchemaBuilder()
+    for name in (ALL, TITLE, TOPIC):
+        made.add_text_field(name, tokenizer_name="whitespace", index_option="position")
+    for name in ("slug", "category"):
+        made.add_text_field(name, stored=name == "slug", tokenizer_name="raw", index_option="basic")
+    made.add_integer_field("added", fast=True)
+    made.add_float_field("week", fast=True)
+    return made.build()
+
+
 class _List:
     """The index of one kind."""
 
     def __init__(self, stem: Stem, give_way: Callable[[], object]) -> None:
         self._stem, self._give_way = stem, give_way
-        made = SchemaBuilder()
-        for name in (ALL, TITLE, TOPIC):
-            made.add_text_field(name, tokenizer_name="whitespace", index_option="position")
-        for name in ("slug", "category"):
-            made.add_text_field(name, stored=name == "slug", tokenizer_name="raw", index_option="basic")
-        made.add_integer_field("added", fast=True)
-        made.add_float_field("week", fast=True)
-        self._schema = made.build()
-        self._index = Index(self._schema)
+        self._index = Index(_schema())
         self._index.config_reader("manual")
         self.state = self._read()
 
     def _read(self) -> State:
         self._index.reload()
-        return State(self._schema, self._index.searcher())
+        return State(_schema(), self._index.searcher())
 
     def apply(self, saved: Iterable[Entry], removed: Sequence[str], brief: bool) -> None:
         if not saved and not removed:

@@ -4,9 +4,8 @@ import json
 import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
 from service.terminal.output import duration
 
@@ -106,6 +105,8 @@ def time_left(until_ms: object, date: str | None) -> str:
     """`2026-11-02 14:05 UTC, 22 minutes left` by the service's clock, from its Date header. Empty if there is no time."""
     if not isinstance(until_ms, int) or isinstance(until_ms, bool):
         return printable(until_ms)
+    from email.utils import parsedate_to_datetime  # for few commands, and with much of `email`
+
     try:
         seconds = until_ms // 1000 - int(parsedate_to_datetime(date or "").timestamp())
     except (ValueError, OverflowError):
@@ -144,8 +145,7 @@ NARROWEST = 8
 """Minimum width of a column that may shrink."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column. `whole` ones are never cut, because users copy their values."""
 
     title: str

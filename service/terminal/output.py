@@ -4,11 +4,11 @@ Uses the standard library only.
 """
 
 import errno
+import gc
 import io
 import os
 import stat
 import sys
-import webbrowser
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
@@ -20,6 +20,10 @@ PRIVATE = 0o600
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 """Seconds."""
+
+
+RARE = 20_000, 50, 100
+"""Thresholds of the garbage collector, in objects: loading modules makes many that stay."""
 
 
 class OutputLost(Exception):
@@ -62,6 +66,7 @@ def _lost(error: OSError) -> OutputLost:
 def run_process(program: str, work: Callable[[], int]) -> int:
     """Run `work` as the whole of a process. Returns its exit code: 141 if nobody reads the output any more, and 2, with one
     line, if the output cannot be written otherwise."""
+    gc.set_threshold(*RARE)
     open_closed_streams()
     sys.stdout = Output.over(sys.stdout)
     try:
@@ -159,6 +164,8 @@ def open_page(address: str) -> bool:
 
     Returns whether there is such a browser. May wait for some seconds until the browser has taken the address.
     """
+    import webbrowser  # with modules that nothing else here needs
+
     try:
         browser = webbrowser.get()
     except webbrowser.Error:

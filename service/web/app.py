@@ -1,7 +1,6 @@
 """The Quart-Trio application: a route for every operation, page and document, and the error handlers."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, cast
 
 import trio
@@ -24,12 +23,10 @@ from service.api.operation import Operation
 from service.api.refusals import failure, refusal, refusal_of
 from service.http.asgi import App, Scope
 from service.observability.metrics import Metrics
-from service.observability.tracing import Tracer
 from service.web.compression import Compressor
 from service.web.documents import document_views, is_published
-from service.web.fast_path import FastPath, declared_length
+from service.web.fast_path import declared_length
 from service.web.mcp import mcp_refusal, mcp_views
-from service.web.middleware import Hsts, RequestMiddleware, TracedMiddleware
 from service.web.page_views import page_view, prepare_templates, refusal_response, response_of
 from service.web.pages.parts.page import Page
 from service.web.pages.table import PAGES
@@ -66,19 +63,18 @@ class ShieldedConnection(TrioASGIHTTPConnection):
             await super()._send_response(send, response)
 
 
-def build_app(
+def build_quart(
     services: Services,
     operations: Sequence[Operation],
     described: Described,
     metrics: Metrics,
+    compressor: Compressor,
     pages: Sequence[Page] = PAGES,
     routing: Routing | None = None,
-    tracer: Tracer | None = None,
 ) -> App:
-    """The ASGI application of a node. Without `routing`, it is built from `operations` and `pages`."""
+    """The application behind the fast path: every operation, page and document."""
     # Quart serves no files: `static_files` has them in memory.
     app = QuartTrio("service.web", template_folder="templates", static_folder=None)
-    compressor = Compressor()
     app.asgi_http_class = ShieldedConnection
     bodies = {each.path: each.body_bytes for each in operations if each.body_bytes is not None}
     app.request_class = _bounded(bodies | {each.path: each.body_bytes for each in pages if each.body_bytes is not None})
@@ -104,31 +100,7 @@ def build_app(
     _refuse_doubled_slash(app)
     _share_published(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
-    fast_path = FastPath(services, operations, compressor)
-    return request_middleware(cast(App, app), services, metrics, operations, tracer, fast_path)
-
-
-def request_middleware(
-    app: App,
-    services: Services,
-    metrics: Metrics,
-    operations: Sequence[Operation],
-    tracer: Tracer | None,
-    fast_path: FastPath | None = None,
-) -> RequestMiddleware:
-    """The middleware of a node around `app`. It records spans if there is a `tracer`."""
-    routes = {operation.name: operation.path for operation in operations}
-    kind = RequestMiddleware if tracer is None else partial(TracedMiddleware, tracer, routes)
-    return kind(
-        app,
-        metrics,
-        services.refusal_log,
-        services.entropy,
-        Hsts.of(services.config.server),
-        services.proxies,
-        lambda: services.health.stopping,
-        fast_path,
-    )
+    return cast(App, app)
 
 
 def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:

@@ -61,6 +61,7 @@ def document_views(
         return Representation(described.text, "application/json", [("cache-control", "public, max-age=60")])
 
     async def openapi() -> Response:
+        await described.built()
         return await document_response(rendered_openapi())
 
     shared = SharedPage(metrics, services.clock)

@@ -37,6 +37,8 @@ class Routing:
     """The rules of an application. The endpoint of an operation is its name; functions below name the others."""
 
     url_map: QuartMap
+    endpoints: frozenset[str]
+    """All endpoints; each needs a view."""
 
     @classmethod
     def of(cls, operations: Sequence[Operation], pages: Sequence[Page]) -> "Routing":
@@ -58,12 +60,7 @@ class Routing:
         for page in pages:
             methods = ["GET", "POST"] if page.actions else ["GET"]
             url_map.add(QuartRule(_rule(page.path, ()), endpoint=page_endpoint(page), methods=methods))
-        return cls(url_map)
-
-    @property
-    def endpoints(self) -> frozenset[str]:
-        """All endpoints; each needs a view."""
-        return frozenset(rule.endpoint for rule in self.url_map.iter_rules())
+        return cls(url_map, frozenset(rule.endpoint for rule in url_map.iter_rules()))
 
 
 def called_from_elsewhere(operations: Iterable[Operation]) -> list[str]:

@@ -53,7 +53,8 @@ class LostConnections:
         """Give up connections that are lost, until cancelled."""
         try:
             while True:
-                await trio.sleep(LOOK_SECONDS)
+                # A transaction that begins meanwhile becomes suspect at its end at the earliest.
+                await trio.sleep(LOOK_SECONDS if self._used else SUSPECT_SECONDS)
                 await self._look()
         finally:
             self._hang_up()

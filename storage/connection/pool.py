@@ -23,6 +23,7 @@ from storage.connection.asyncio_border import BACKEND
 from storage.connection.error_translation import BROKE, POOLED, READ_ONLY, error_of, reason_of, refusal_of, translated
 from storage.connection.lost_connections import PROBE_SECONDS, LostConnections
 from storage.connection.target import Target
+from storage.connection.together import Together
 
 T = TypeVar("T")
 Connection = Any
@@ -95,10 +96,12 @@ class Database:
     """Until when the last write that the server refused counts, and why it did."""
 
     _lost: LostConnections = field(init=False)
+    together: Together = field(init=False)
 
     def __post_init__(self) -> None:
         self._slots = trio.CapacityLimiter(self.limits.connections)
         hasty = replace(self.limits, connect_seconds=PROBE_SECONDS)
+        self.together = Together(self.fetchrow)
         self._lost = LostConnections(partial(connect, self.target, hasty), self._give_up)
 
     async def transact(self, work: Work[T], *, seconds: float | None = None) -> T:

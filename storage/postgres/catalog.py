@@ -27,7 +27,8 @@ class PostgresCatalog(Store):
         return int(await self._database.fetchval(SQL.revision))
 
     async def state(self) -> tuple[int, int]:
-        return await self._database.read(_state)
+        row = await self._database.together.row(SQL.revisions)
+        return row["revision"], row["epoch"]
 
     async def changes(self, after: int, take: TakeChanges) -> Revision:
         async def work(connection: Connection) -> Revision:
@@ -67,6 +68,10 @@ class PostgresCatalog(Store):
                 await connection.execute(SQL.one_snapshot)
             await connection.execute(SQL.import_timeouts)
             revision = int(await connection.fetchval(SQL.revision if batch.dry_run else SQL.lock_revision))
+            if batch.audit is not None:
+                committed = await connection.fetchval(SQL.committed_import, batch.audit.id)
+                if committed is not None:
+                    return ImportCounts.of_record(batch, committed, revision)
             await connection.execute(SQL.at, batch.now_ms)
             counts = await _replace(connection, batch)
             result = ImportCounts(revision, counts)

@@ -226,7 +226,7 @@ class PostgresSponsorship(Store):
         return await in_slices(lambda row: AuditRecord(**row), rows)
 
     async def revision(self) -> int:
-        return int(await self._database.fetchval(SQL.revision))
+        return int((await self._database.together.row(CATALOG.revisions))["sponsorship"])
 
     async def ads_beside(self, slot_id: str, from_ms: int, until_ms: int, now_ms: int) -> Mapping[int, int]:
         rows = await self._database.fetch(SQL.ads_beside, slot_id, from_ms, until_ms, now_ms)

@@ -14,6 +14,15 @@ select revision, hashtext(concat_ws(' ',
 )) as epoch
 from catalog_revision
 
+-- name: revisions
+-- The same, and the revision of the newest change of sponsorship visible to the public: a node asks for both at once.
+select revision, hashtext(concat_ws(' ',
+    (select system_identifier from pg_control_system()),
+    case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) end,
+    'catalog_changes'::regclass::oid
+)) as epoch, (select revision from sponsorship_revision) as sponsorship
+from catalog_revision
+
 -- name: one_snapshot
 -- Make all statements of this transaction see the same data. Must be its first statement.
 set transaction isolation level repeatable read, read only
@@ -39,6 +48,10 @@ set local lock_timeout = '540s'; set local statement_timeout = '600s'; set local
 -- name: lock_revision
 -- Allow one import at a time.
 select revision from catalog_revision for update
+
+-- name: committed_import
+-- The record of an import that has committed.
+select changes from audit where id = $1
 
 -- name: at
 -- The time of the changes that this transaction makes, for the triggers that write them down.

@@ -71,6 +71,7 @@ async def test_every_answer_of_a_service_that_is_stopped_under_load_is_whole_and
 def test_a_service_that_drains_is_not_ready_and_serves_on_until_its_time_is_over(data_dir: Path, engine: str) -> None:
     with serving(data_dir, {**SETTINGS, "server.drain_seconds": 2, "server.engine": engine}) as service:
         assert service.is_ready()
+        service.mint()  # so that the node has loaded what serves it
         began = time.monotonic()
         service.terminate()
         until(lambda: not service.is_ready(), what="the node says that it stops")

@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from actors.values import Scope, StorageUnavailable
-from service.api.openapi import document
-from service.api.operations import OPERATIONS
 from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE, cookie
+from tests.api.conformity import DOCUMENT
 from tests.api.sponsors import API, CAMPAIGN, Person, sponsor
 from tests.api.world import World
 from tests.contract import CONTRACT
@@ -112,10 +111,9 @@ async def test_other_operations_ignore_the_header(world: World) -> None:
 
 
 def test_the_document_has_the_header_and_its_refusal_where_it_is_read() -> None:
-    described = document(OPERATIONS, "https://example.com")
     keyed = {
         operation["operationId"]: operation
-        for path in described["paths"].values()
+        for path in DOCUMENT["paths"].values()
         for operation in path.values()
         if any(each["name"] == "Idempotency-Key" for each in operation.get("parameters", ()))
     }

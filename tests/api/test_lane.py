@@ -23,13 +23,14 @@ from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.operations.events import BATCH_BYTES, EVENT_BYTES
 from service.http.asgi import App, Message, Receive, Scope, Send
-from service.web.app import build_app, request_middleware
 from service.web.compression import Compressor
 from service.web.fast_path import FastPath
+from service.web.front import request_middleware
 from tests.api.asgi import READER, Client, Response
-from tests.api.conformity import check
-from tests.api.world import DESCRIBED, GUIDE, ROUTING, World, away, broken, open_world
-from tests.contract import CONTRACT, SEEN
+from tests.api.conformity import DESCRIBED, check
+from tests.api.world import GUIDE, ROUTING, World, away, broken, open_world
+from tests.application import build_app
+from tests.contract import CONTRACT, PUBLIC, SEEN
 from tests.slow import repeats
 from tests.snapshots.rows import booking, slot
 
@@ -40,8 +41,10 @@ def event(**change: Any) -> dict[str, Any]:
     return SEEN | change
 
 
-GOOD = {name: (row.method, row.target, row.good) for name, row in CONTRACT.items() if row.hot}
-"""A valid request of each operation: method, path, body."""
+CHECKS = {name: row.path for name, row in CONTRACT.items() if row.hot and row.policy == PUBLIC}
+"""Checks of health, which know no caller, limits or ETags."""
+GOOD = {name: (row.method, row.target, row.good) for name, row in CONTRACT.items() if row.hot and name not in CHECKS}
+"""A valid request of each other operation: method, path, body."""
 READS = [name for name, (method, _, _) in GOOD.items() if method == "GET"]
 WRITES = [name for name, (method, _, _) in GOOD.items() if method == "POST"]
 
@@ -49,7 +52,7 @@ every_operation = pytest.mark.parametrize("name", GOOD)
 
 
 def test_every_hot_operation_is_compared() -> None:
-    assert GOOD.keys() == {operation.name for operation in OPERATIONS if operation.hot}
+    assert {*GOOD, *CHECKS} == {operation.name for operation in OPERATIONS if operation.hot}
 
 
 @dataclass(slots=True)
@@ -201,6 +204,21 @@ async def test_queries_are_read_alike(both: Both, name: str) -> None:
     key = both.key(tier=Tier.UPGRADED)
     for query in QUERIES:
         await both.good(name, key, query=query)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+async def test_checks_of_health_are_answered_alike(both: Both, name: str) -> None:
+    path = CHECKS[name]
+    for target in (path, *(path + query for query in QUERIES), f"{path}/", f"/{path}"):
+        await both.ask("GET", target)
+    for method in METHODS:
+        await both.ask(method, path)
+    for headers in HEADERS:
+        await both.ask("GET", path, headers=[(name, value.encode().decode("latin-1")) for name, value in headers])
+    both.plant(lambda world: setattr(world.memory, "before", away))
+    both.plant(lambda world: setattr(world.services.health, "stopping", True))
+    response = await both.ask("GET", path)
+    assert (response.status, response.header("connection")) == (200 if name == "isAlive" else 503, "close")
 
 
 # Callers.

@@ -2,17 +2,20 @@
 
 import csv
 import json
+from collections.abc import Awaitable
 from dataclasses import replace
 from io import StringIO
 from typing import Any
 
 import pytest
+import trio
 
 from actors.bookings.records import BookingStatus
 from actors.bookings.reports import Run, ranked
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.times import WEEK_MS
 from actors.values import Filtered
+from service.api.operations import reports
 from service.api.operations.figures import GROUPS, _table
 from service.schemas.internal import FiguresQuery
 from service.schemas.reports import MAX_ROWS
@@ -230,6 +233,36 @@ async def test_a_long_report_is_a_file_and_not_json(
     lines = (await person.get(f"{REPORT}?format=csv")).body.split(b"\r\n")
     assert len(lines) == 1 + 3 * (MAX_ROWS // 3 + 1) + 1
     assert len(set(lines)) == len(lines), "no page overlaps with another"
+
+
+async def test_other_requests_go_on_between_slices_of_a_long_report(
+    world: World, person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "SLICE_ROWS", 5)
+    booking_id = bought_on_monday(world, await person.buys(week=THIS_WEEK))
+    await reported(person)
+    few = await _turns_during(reported(person))
+    row = world.memory.bookings[booking_id]
+    for number in range(20):
+        world.memory.bookings[f"bok_{number}"] = replace(row, id=f"bok_{number}", created_ms=row.created_ms + number)
+    assert await _turns_during(reported(person)) >= few + 8, "each has three days"
+
+
+async def _turns_during(work: Awaitable[object]) -> int:
+    """How often another task runs until the work is done."""
+    turns, done = 0, False
+
+    async def other() -> None:
+        nonlocal turns
+        while not done:
+            turns += 1
+            await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(other)
+        await work
+        done = True
+    return turns
 
 
 def test_a_table_of_figures_has_one_page_of_its_rows() -> None:

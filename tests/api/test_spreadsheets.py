@@ -36,9 +36,10 @@ from service.api.spreadsheets import (
     for_people,
     written,
 )
-from service.web.app import build_app
 from tests.api.asgi import Client
-from tests.api.world import DESCRIBED, World
+from tests.api.conformity import DESCRIBED
+from tests.api.world import World
+from tests.application import build_app
 from tests.http.memory_server import MemoryServer, open_memory_server, replies
 
 EXPORT = "/api/v1/sponsors/export"

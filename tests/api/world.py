@@ -10,8 +10,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import trio
-from jinja2.bccache import Bucket, BytecodeCache
-from quart_trio import QuartTrio
 from trio.testing import wait_all_tasks_blocked
 
 from actors.catalog.messages import Entry, Kind
@@ -31,7 +29,6 @@ from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tie
 from actors.webhooks.messages import Task
 from actors.webhooks.store import DeliveryFailed
 from service.api.context import Services
-from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from service.config.deployment import clock_obstacle
 from service.config.loading import load
@@ -40,13 +37,14 @@ from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
 from service.outside.client_documents import FetchedDocument
 from service.running.assembly import Classes, Ports, assemble
+from service.running.limits import Limits
 from service.running.server_secret import Secrets
 from service.schemas.catalog import BotEntry, UseCaseEntry, document_of
-from service.web.app import build_app
 from service.web.pages.table import PAGES
 from service.web.routing import Routing
 from tests.api.asgi import Client
-from tests.api.conformity import BASE_URL, check
+from tests.api.conformity import BASE_URL, DESCRIBED, check
+from tests.application import build_app
 from tests.doubles.accounts import MemoryAccounts
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.doubles.clock import MemoryClock
@@ -80,28 +78,8 @@ SECRETS = Secrets(
 
 NODE = NodeInfo("n1", "host-1", 7, "1.0.0", "http://192.0.2.1:8080", NOON_MS)
 
-DESCRIBED = Described.of(OPERATIONS, BASE_URL)
-
-
 ROUTING = Routing.of(OPERATIONS, PAGES)
 """Shared by more than a thousand applications, which all have the same addresses."""
-
-
-class CompiledTemplates(BytecodeCache):
-    """Templates compiled once for all applications of a process."""
-
-    def __init__(self) -> None:
-        self._compiled: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        if bucket.key in self._compiled:
-            bucket.bytecode_from_string(self._compiled[bucket.key])
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self._compiled[bucket.key] = bucket.bytecode_to_string()
-
-
-QuartTrio.jinja_options = {"bytecode_cache": CompiledTemplates()}
 
 
 class Postbox:
@@ -351,8 +329,9 @@ LOCAL = {"SERVER__BASE_URL": "https://127.0.0.1:8443"}
 
 
 @cache
-def _configured(**settings: str) -> Config:
-    return load(None, {f"CATALOG__{name}": value for name, value in settings.items()})
+def _configured(**settings: str) -> tuple[Config, Limits]:
+    config = load(None, {f"CATALOG__{name}": value for name, value in settings.items()})
+    return config, Limits.of(config)
 
 
 @asynccontextmanager
@@ -367,7 +346,8 @@ async def open_world(
 ) -> AsyncIterator[World]:
     """A running node. `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`. Nodes with
     different numbers may share `memory`, their database, and a clock."""
-    config = _configured(**{name: str(value) for name, value in {"SERVER__BASE_URL": BASE_URL, **settings}.items()})
+    named = {"SERVER__BASE_URL": BASE_URL, **settings}
+    config, limits = _configured(**{name: str(value) for name, value in named.items()})
     clock, entropy = clock or HandClock(NOON_MS), SeededEntropy(number)
     # Heartbeats have their own tables, so a simulated failure affects only the tested request.
     memory = Memory() if memory is None else memory
@@ -412,7 +392,7 @@ async def open_world(
         tracer=tracer,
         classes=Classes(catalog=PromptCatalog),
     )
-    node = assemble(config, stores, ports)
+    node = assemble(config, stores, ports, limits)
     services, metrics = node.services, node.metrics
     client = Client(
         build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING, tracer=tracer),

@@ -14,7 +14,7 @@ import pytest
 from service.catalogctl.admin_commands import SEEN
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable
-from service.catalogctl.main import made_parser
+from service.catalogctl.main import whole_parser
 from service.catalogctl.session import ids_of
 from service.terminal.completion import completion_script
 from tests.api.sponsors import add_slot, sponsor
@@ -167,7 +167,7 @@ def leaves(parser: argparse.ArgumentParser, path: str = "") -> Iterator[tuple[st
 
 
 def test_every_command_takes_both_options_and_is_in_the_story() -> None:
-    commands = dict(leaves(made_parser()))
+    commands = dict(leaves(whole_parser()))
     for command, parser in commands.items():
         options = {option for action in parser._actions for option in action.option_strings}
         assert {"--json", "--quiet", "-q", "--url", "--key"} <= options, command
@@ -325,7 +325,7 @@ def test_a_login_that_was_denied_has_its_error_code_as_json(stage: Stage) -> Non
 
 
 def test_a_completion_script_is_printed_in_each_format(stage: Stage) -> None:
-    script = completion_script(made_parser(), "bash")
+    script = completion_script(whole_parser(), "bash")
     assert stage.run("completion", "bash", "--json") == 0
     assert json.loads(stage.out) == {"shell": "bash", "script": script}
     assert stage.run("completion", "bash", "--quiet") == 0

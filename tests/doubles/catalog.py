@@ -33,6 +33,8 @@ class PromptCatalog(Catalog):
 
     async def _in_thread(self, work: Callable[[], T], room: trio.CapacityLimiter) -> T:
         async with room:
+            if room is self._building:
+                return work()
             if room is self._indexing:
                 self._postponed = (*self._postponed, work)
                 return None  # type: ignore[return-value]
@@ -96,6 +98,14 @@ class MemoryCatalog(MemoryStore):
 
     async def replace(self, batch: Import) -> ImportCounts:
         await self._memory.before()
+        result = self._replace(batch)
+        await self._memory.after()
+        return result
+
+    def _replace(self, batch: Import) -> ImportCounts:
+        for record in self._memory.audits:
+            if batch.audit is not None and record.id == batch.audit.id:
+                return ImportCounts.of_record(batch, record.changes, self._tables.revision)
         total = sum(len(entries) for entries in batch.entries.values())
         changes, counts = Changes(), {}
         for kind, entries in batch.entries.items():
@@ -114,7 +124,6 @@ class MemoryCatalog(MemoryStore):
         result = ImportCounts(self._tables.revision, counts)
         if not batch.dry_run:
             self._memory.audits.extend(result.recorded(batch.audit))
-        await self._memory.after()
         return result
 
 

@@ -16,10 +16,10 @@ from service.running.assembly import assemble
 from service.running.foundation import prepare, storage_options
 from service.running.limits import Limits
 from service.running.node import system_ports
-from service.web.app import build_app
 from storage.connection.pool import Connection, Database
 from storage.opening import open_storage
 from tests.api.asgi import Client, Response
+from tests.application import build_app
 from tests.growth.filling import key_of, session_of
 
 BASE_URL = "https://127.0.0.1:8443"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from actors.kernel.periodic import PeriodicTask
 from actors.kernel.statistics import State
@@ -61,22 +61,6 @@ async def test_a_round_may_ask_for_another_pause() -> None:
     async with running([task]):
         await trio.sleep(7)
     assert task.begun == [0, 3, 6]
-
-
-async def test_it_tells_by_how_much_a_pause_ended_late(mock_clock: MockClock) -> None:
-    task = Rounds()
-    lags: list[float] = []
-    task.observe_lag = lags.append
-    async with trio.open_nursery() as nursery:
-        await nursery.start(task.run)
-        for seconds in (10.0, 10.25):
-            await wait_all_tasks_blocked()
-            mock_clock.jump(seconds)
-        await wait_all_tasks_blocked()
-        task.wake()
-        await wait_all_tasks_blocked()
-        task.close()
-    assert lags == [0.0, 0.25], "a pause that is woken has no lag"
 
 
 async def test_waking_ends_the_pause_and_during_a_round_skips_the_next() -> None:

@@ -31,10 +31,15 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip state machines. Run tests near the mutant first, and drawn examples last."""
+    """Skip state machines. Run whole decisions first, which notice most changes, then tests near the mutant, and drawn
+    examples last."""
     walks = [item for item in items if _walks(item)]
-    items[:] = sorted((item for item in items if not _walks(item)), key=lambda item: (_draws(item), _is_far(item)))
+    items[:] = sorted((item for item in items if not _walks(item)), key=_order)
     config.hook.pytest_deselected(items=walks)
+
+
+def _order(item: pytest.Item) -> tuple[bool, bool, bool]:
+    return not item.nodeid.startswith("tests/state/test_decisions.py"), _draws(item), _is_far(item)
 
 
 def _walks(item: pytest.Item) -> bool:

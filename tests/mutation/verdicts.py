@@ -1,8 +1,10 @@
 """The verdict on each mutant, read from the files that mutmut left."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from mutmut.mutation.diff_apply import get_diff_for_mutant
@@ -14,7 +16,10 @@ from tests.mutation.document import Change
 KILLED, TIMED_OUT, SURVIVED, NO_TESTS = "killed", "timeout", "survived", "no tests"
 
 
-@dataclass(frozen=True, slots=True)
+_ASSERTION = re.compile(r"""(assert .+), f?(["']).*\2""")
+
+
+@dataclass(frozen=True)
 class Module:
     """The verdicts of one module: the status that mutmut gave to each mutant, by its name."""
 
@@ -30,19 +35,24 @@ class Module:
         return self._count(TIMED_OUT)
 
     @property
-    def survived(self) -> int:
-        """Mutants that no test detected, including those that no test reaches."""
-        return len(self.statuses) - self.killed - self.timed_out
+    def detected(self) -> int:
+        return self.killed + self.timed_out
+
+    @cached_property
+    def survivors(self) -> Sequence[tuple[Change, str]]:
+        """Each change that no test detected, including those that no test reaches, with its status. Changes of the text of an
+        assertion are left out: it is only for developers."""
+        undetected = [each for each in self.statuses.items() if each[1] not in (KILLED, TIMED_OUT)]
+        changes = [(change_of(self.path, name), status) for name, status in undetected]
+        return [each for each in changes if not is_text_of_an_assertion(each[0])]
+
+    @property
+    def tried(self) -> int:
+        return self.detected + len(self.survivors)
 
     @property
     def share(self) -> float:
-        return (self.killed + self.timed_out) / len(self.statuses)
-
-    def survivors(self) -> Iterator[tuple[Change, str]]:
-        """Yield each undetected change, with its status."""
-        for name, status in self.statuses.items():
-            if status not in (KILLED, TIMED_OUT):
-                yield change_of(self.path, name), status
+        return self.detected / self.tried if self.tried else 1.0
 
     def _count(self, status: str) -> int:
         return sum(one == status for one in self.statuses.values())
@@ -57,6 +67,11 @@ def modules(root: Path = Path("mutants")) -> list[Module]:
         if tried:
             found.append(Module(str(meta.relative_to(root)).removesuffix(".meta"), tried))
     return found
+
+
+def is_text_of_an_assertion(change: Change) -> bool:
+    before, after = (_ASSERTION.fullmatch(" ".join(lines)) for lines in (change.taken, change.given))
+    return before is not None and after is not None and before[1] == after[1]
 
 
 def change_of(path: str, mutant: str) -> Change:

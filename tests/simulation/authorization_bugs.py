@@ -3,15 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
+import trio
+
+from actors.clock import DAY_MS
 from actors.keys import authorizing
 from actors.keys import state as key_state
 from actors.keys.authorizations import Authorization, EndAuthorization, ExchangeCode, RefreshText
-from actors.keys.authorizer import Tokens
+from actors.keys.authorizer import ClientAuthorizer, Tokens
 from actors.keys.messages import Answer, Key, Resolved
 from actors.keys.state import Decision, LockSet
 from actors.keys.store import Decide
-from actors.values import AuditRecord, BatchId, Refused, Steps
+from actors.values import Account, AuditRecord, BatchId, Refused, Steps
 from service.api import authentication
+from service.api.operations import authorizations
 from tests.simulation.identity import RecordedKeys, RegisteredKeys
 from tests.simulation.planting import Bugs, replaced
 from tests.simulation.rules import Scene
@@ -80,6 +84,34 @@ def ended_session_allows(right: Any, unit: Any, found: Authorization, exchange: 
     """The code of a session that has ended is exchanged."""
     unit._snapshot.live_sessions |= {found.session_id}
     answer: Answer = right(unit, found, exchange)
+    return answer
+
+
+def _restored(right: Any, unit: Any, *rest: Any) -> Any:
+    """Decide as if no account were suspended."""
+
+    def account(email: str) -> Account | None:
+        found: Account | None = _BATCH._account(unit, email)
+        return None if found is None else replace(found, suspended_ms=None)
+
+    unit._account = account
+    try:
+        return right(unit, *rest)
+    finally:
+        del unit._account
+
+
+@BUGS.around(_BATCH, "_issue_authorized")
+def suspended_account_gets_its_key(right: Any, unit: Any, found: Authorization, exchange: ExchangeCode) -> Answer:
+    """A code that an account allowed before it was suspended is exchanged."""
+    answer: Answer = _restored(right, unit, found, exchange)
+    return answer
+
+
+@BUGS.around(_BATCH, "_authorize")
+def suspended_account_allows(right: Any, unit: Any, order: Any) -> Answer:
+    """A suspended account allows programs."""
+    answer: Answer = _restored(right, unit, order)
     return answer
 
 
@@ -212,3 +244,25 @@ def program_ends_alone(right: Any, unit: Any, *rest: Any) -> Any:
         return (yield from right(unit, *rest))
     finally:
         del unit._family
+
+
+# Registrations.
+
+
+BUGS.add(
+    "registration-never-forgotten",
+    "A registration that is not used stays.",
+    replaced(authorizations, "LIFE_MS", 10_000 * DAY_MS),
+)
+BUGS.add(
+    "registration-forgotten-a-day-early",
+    "A registration that is not used is forgotten after 29 days.",
+    replaced(authorizations, "LIFE_MS", 29 * DAY_MS),
+)
+
+
+@BUGS.function(ClientAuthorizer, "is_client_in_use")
+async def registration_in_use_forgotten(authorizer: Any, client_id: str, since_ms: int) -> bool:
+    """A program that is used has to register again after 30 days."""
+    await trio.lowlevel.checkpoint()
+    return False

@@ -4,12 +4,16 @@ from dataclasses import replace
 from typing import Any
 
 from actors.catalog import state
-from actors.catalog.messages import Entry, EntryId, EntryRetired, RetireEntry
+from actors.catalog.messages import Entry, EntryId, EntryRetired, Kind, RetireEntry
 from actors.catalog.state import EntryWork
+from actors.catalog.store import Import, ImportCounts
 from service.snapshots.catalog_entries import CatalogList
 from service.snapshots.change_log import ChangeLog, ChangePage
+from tests.doubles import catalog as store
+from tests.doubles.catalog import MemoryCatalog
 from tests.doubles.tables import CatalogTables
-from tests.simulation.planting import Bugs
+from tests.simulation.editors import CountedCatalog
+from tests.simulation.planting import Bugs, ignoring_faults
 from tests.simulation.rules import Scene
 
 BUGS = Bugs(Scene.CATALOG)
@@ -77,3 +81,57 @@ def old_version_stays(right: Any, entries: CatalogList, gone: Any, new: Any) -> 
     edited = {row.slug for row in gone} & {row.slug for row in new}
     gone, new = ([row for row in rows if row.slug not in edited] for rows in (gone, new))
     return right(entries, gone, new)
+
+
+@BUGS.part("catalog")
+class OlderLoadEndsLast(CountedCatalog):
+    """A node loads several times at once, and shows what the last load brings, which may be older."""
+
+    def refresh_soon(self) -> None:
+        super().refresh_soon()
+        self.node.server.start_soon(ignoring_faults, self._load())
+
+
+# Imports.
+
+
+@BUGS.around(MemoryCatalog, "_replace")
+def import_prunes_both_kinds(right: Any, catalog: MemoryCatalog, batch: Import) -> ImportCounts:
+    """An import of one kind that prunes removes the entries of the other."""
+    absent = {kind: batch.entries.get(kind, ()) for kind in Kind}
+    done: ImportCounts = right(catalog, replace(batch, entries=absent) if batch.prune else batch)
+    return done
+
+
+@BUGS.around(MemoryCatalog, "_replace")
+def trial_imports(right: Any, catalog: MemoryCatalog, batch: Import) -> ImportCounts:
+    """An import that is only tried changes entries."""
+    done: ImportCounts = right(catalog, replace(batch, dry_run=False))
+    return done
+
+
+@BUGS.around(MemoryCatalog, "_replace")
+def import_done_again(right: Any, catalog: MemoryCatalog, batch: Import) -> ImportCounts:
+    """An import whose outcome was unknown is done again, over later edits. A real bug."""
+    audits = catalog._memory.audits
+    known = [each for each in audits if batch.audit is not None and each.id == batch.audit.id]
+    for each in known:
+        audits.remove(each)
+    done: ImportCounts = right(catalog, batch)
+    audits[:0] = known
+    return done
+
+
+@BUGS.around(MemoryCatalog, "_replace")
+def import_without_a_revision(right: Any, catalog: MemoryCatalog, batch: Import) -> ImportCounts:
+    """Nodes do not notice an import before the next edit."""
+    revision = catalog._tables.revision
+    done: ImportCounts = right(catalog, batch)
+    catalog._tables.revision = revision
+    return done
+
+
+@BUGS.function(store, "_same")
+def unchanged_entries_written_again(one: Entry, other: Entry) -> bool:
+    """Each import changes the time of all its entries."""
+    return False

@@ -63,6 +63,8 @@ class Board:
     # For people: browsers that are or were signed in, and user codes shown by devices.
     browsers: list[Any] = field(default_factory=list)
     user_codes: list[str] = field(default_factory=list)
+    # Programs that registered long ago, and that somebody has met.
+    registered: list[Any] = field(default_factory=list)
     # Emails that somebody is signing in with.
     asking: list[str] = field(default_factory=list)
 

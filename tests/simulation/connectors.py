@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from actors.clock import SECOND_MS
+from actors.clock import DAY_MS, SECOND_MS
 from actors.keys import authorizations
 from actors.keys.actor import Issued
 from actors.keys.authorizer import Tokens
@@ -43,13 +43,35 @@ class Program:
         return self.tokens[-1]
 
 
+def stranger(me: Client) -> authorizations.Client:
+    """A program that nobody has met: one with a document or, until midnight, one that registered 30 days before it."""
+    if me.world.wall_ms(me.node()) < me.world.turn_ms and me.chance(0.4):
+        client = registered(me, 30)
+        me.world.board.registered.append(client)
+        return client
+    number = me.world.board.numbered()
+    return authorizations.Client(f"https://program-{number}.example.com/client", f"Program {number}", CALLBACK)
+
+
+def registered(me: Client, days: int) -> authorizations.Client:
+    """A program that registered so many days before the midnight of the run."""
+    number, issued_ms = me.world.board.numbered(), me.world.turn_ms - days * DAY_MS
+    client_id = me.node().services.clients.registered.register(f"Program {number}", [CALLBACK], issued_ms, number)
+    me.world.programs.registrations[client_id] = issued_ms
+    return authorizations.Client(client_id, f"Program {number}", CALLBACK)
+
+
 # Requests.
 
 
-async def allow(me: Client, browser: people.Browser, scopes: tuple[Scope, ...] = SCOPES) -> Program | None:
-    """Allow a program of its own."""
-    number = me.world.board.numbered()
-    client = authorizations.Client(f"https://program-{number}.example.com/client", f"Program {number}", CALLBACK)
+async def allow(
+    me: Client,
+    browser: people.Browser,
+    scopes: tuple[Scope, ...] = SCOPES,
+    client: authorizations.Client | None = None,
+) -> Program | None:
+    """Allow a program, by default one that nobody has met."""
+    client = client or stranger(me)
     verifier = f"{me.random.getrandbits(256):064x}"
     challenge, seconds = hashlib.sha256(verifier.encode()).digest(), me.random.choice(KEY_SECONDS)
     code = await me.ask("allow", lambda node: node.identity.allow(browser.token, client, challenge, scopes, seconds))
@@ -307,6 +329,39 @@ async def leaver(me: Client) -> None:
         )
 
 
+async def suspect(me: Client) -> None:
+    """Is suspended before its program has exchanged its code or while it does, and restored again."""
+    browser = await people.sign_in(me, f"{me.name}-{me.world.board.numbered()}@example.org")
+    program = None if browser is None else await allow(me, browser)
+    if browser is None or program is None:
+        return
+    email, node = browser.email, me.node()
+    suspend = partial(me.ask, "suspend", lambda node: node.identity.suspend(email))
+    exchanges = [partial(exchange, me, program, each) for each in me.world.nodes]
+    if me.chance(0.5):
+        await suspend()
+        await me.at_once(*exchanges, partial(allow, me, browser))
+    else:
+        await me.at_once(partial(suspend, node), *exchanges, partial(allow, me, browser))
+    await me.ask("suspend", lambda node: node.identity.suspend(email, restore=True))
+    await exchange(me, program)
+    another = await allow(me, browser)
+    if another is not None:
+        await exchange(me, another)
+
+
+async def registrant(me: Client) -> None:
+    """Asks with programs that registered long ago: used ones, and one that was not. At midnight, that one is forgotten."""
+    browser = await people.sign_in(me, f"{me.name}-{me.world.board.numbered()}@example.org")
+    known = [*me.world.board.registered[-4:], registered(me, me.random.choice((30, 29, 0)))]
+    for client in me.random.sample(known, min(3, len(known))) if browser is not None else ():
+        assert browser is not None
+        program = await allow(me, browser, client=client)
+        if program is not None:
+            await exchange(me, program)
+        await me.think(0.4)
+
+
 async def collector(me: Client) -> None:
     """Allows more programs than may wait or than an account may have keys, and as many as it may create in a day."""
     browser = await people.sign_in(me, f"{me.name}-{me.world.board.numbered()}@example.org")
@@ -327,4 +382,10 @@ async def collector(me: Client) -> None:
                 await end(me, each, each.now.refresh_token)
 
 
-CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = ((connector, 3), (leaver, 1), (collector, 1))
+CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
+    (connector, 3),
+    (leaver, 1),
+    (suspect, 1),
+    (registrant, 2),
+    (collector, 1),
+)

@@ -1,7 +1,7 @@
 """Administrators who edit the catalog, readers of it, and mirrors that follow its changes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from actors.catalog.actor import CatalogEditor
-from actors.catalog.messages import UNCONDITIONAL, Answer, Condition, Draft, EntryId, Kind, Message, version_of
+from actors.catalog.messages import UNCONDITIONAL, Answer, Condition, Draft, Entry, EntryId, Kind, Message, version_of
+from actors.catalog.store import Import, ImportCounts
 from actors.kernel.actor import Actor
 from actors.kernel.supervision import Member
-from actors.values import Agent, BatchId
+from actors.values import Agent, AuditRecord, BatchId
+from service.seed.samples import retried
 from service.snapshots.change_log import ChangePage
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.simulation.clients import Client
-from tests.simulation.faults import plain_reads
+from tests.simulation.faults import Link, plain_reads
 from tests.simulation.sides import Counted, NodeSide, answering
 
 if TYPE_CHECKING:
@@ -32,7 +34,18 @@ CURRENT_SECONDS = 3.0
 
 @plain_reads("revision", "changes", "stored")
 class LinkedCatalog(MemoryCatalog):
-    """The catalog, whose reads may fail."""
+    """The catalog, whose reads may fail. Imports are watched as transactions are."""
+
+    def _replace(self, batch: Import) -> ImportCounts:
+        link = self._memory
+        assert isinstance(link, Link)
+        imports = link.node.world.shelf.imports
+        batch_id = BatchId(f"{link.node.name}/imports", len(imports))
+        imports.append(batch)
+        return link.node.world.watched(batch_id, partial(self._write, batch))()
+
+    def _write(self, batch: Import) -> ImportCounts:
+        return super()._replace(batch)
 
 
 class CountedCatalog(Counted, PromptCatalog):
@@ -74,6 +87,7 @@ class Desk(NodeSide):
         assert isinstance(node.services.catalog, CountedCatalog)
         self.catalog = node.services.catalog
         self.catalog.node = node
+        self._store = self.catalog._store
         assert isinstance(node.services.editor, RecordedEditor)
         self.editor = node.services.editor
         self.editor.batches = node.world.shelf.batches
@@ -108,6 +122,11 @@ class Desk(NodeSide):
         self._node.world.shelf.judge_read(self._node, entry_id, seen)
         return seen
 
+    async def import_(self, batch: Import) -> ImportCounts:
+        """Import a file on the machine of the node, as the command does."""
+        replace = partial(retried, partial(self._store.replace, batch))
+        return await answering(self._node, lambda: self._node.intent("import", batch, replace))
+
     async def changes(self, after: int) -> ChangePage:
         return self.catalog.snapshot.changes.page(after, PAGE)
 
@@ -133,6 +152,34 @@ async def editor(client: Client) -> None:
     about = Edit(entry_id, text, condition)
     for _ in range(2 if client.chance(0.3) else 1):
         await client.ask("edit", lambda node: node.desk.edit(about))
+
+
+async def importer(client: Client) -> None:
+    """Imports a file of some entries of one kind or both."""
+    await bring(client, [EntryId(kind, slug) for kind in Kind for slug in SLUGS], draft)
+
+
+async def bring(client: Client, names: Sequence[EntryId], draft_of: Callable[[EntryId, str], Draft]) -> None:
+    """Import some of these entries: half of them as a node shows them, the others with another text. At times the file is
+    tried before, and at times other entries of its kinds are removed."""
+    node, kinds = client.node(), client.random.choice(([Kind.USECASES], [Kind.BOTS], list(Kind)))
+    rows: dict[Kind, list[Entry]] = {kind: [] for kind in kinds}
+    for entry_id in [name for name in names if name.kind in kinds and client.chance(0.5)]:
+        seen = await client.ask("entry", partial(_shown, entry_id), node)
+        known = seen.document if isinstance(seen, Seen) else None
+        added_ms = client.world.wall_ms(node) if known is None else int(json.loads(known)["addedAt"])
+        new = draft_of(entry_id, f"import {client.world.board.numbered()}")(added_ms)
+        old = new if known is None else known[: known.rindex(b',"updatedAt"')] + b"}"
+        rows[entry_id.kind].append(Entry(entry_id.slug, added_ms, old if client.chance(0.5) else new))
+    for dry_run in (True, False) if client.chance(0.3) else (False,):
+        audit_id, now_ms = f"aud_import_{client.world.board.numbered()}", client.world.wall_ms(node)
+        audit = AuditRecord.by(CLERK, audit_id, now_ms, "catalog.imported", ("catalog", "entries.jsonl"), "", "{}")
+        batch = Import(rows, now_ms, client.chance(0.2), dry_run, audit=audit)
+        await client.ask("import", partial(_import, batch), node)
+
+
+async def _import(batch: Import, node: "Node") -> ImportCounts:
+    return await node.desk.import_(batch)
 
 
 async def reader(client: Client) -> None:
@@ -198,4 +245,4 @@ async def current(world: "World") -> None:
                 await mirror(client)
 
 
-CROWD = ((editor, 5), (reader, 2), (mirror, 2))
+CROWD = ((editor, 5), (reader, 2), (mirror, 2), (importer, 1))

@@ -10,11 +10,11 @@ import trio
 from actors.bookings.records import BookingView
 from actors.clock import DAY_MS, day_of
 from actors.events import actor as deduper
-from actors.events import partitions
+from actors.events import partitions, secrets
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Kind, Record, Row, Unit, Window
 from actors.events.router import EventOutcome
-from actors.events.state import EventRules, VisitorHasher, days_to_keep, rows_of
+from actors.events.state import KEY_BYTES, EventRules, VisitorHasher, days_to_keep, rows_of
 from actors.events.windows import WindowReader
 from actors.kernel.mailbox import Mailbox
 from actors.values import BatchId, OutcomeUnknown, Refused, StorageUnavailable
@@ -340,6 +340,26 @@ class KeyOfUnknownSecret(VisitorHasher):
             return VisitorHasher(bytes(32)).keys(day, events)
 
 
+@BUGS.part("hasher")
+class KeyWithoutTheSecretOfItsDay(VisitorHasher):
+    """A key of the unit day can be tested once the secret of its day is deleted."""
+
+    def keys(self, day: int, events: Sequence[Event], unit: Unit = Unit.DEVICE) -> list[bytes]:
+        return super().keys(day, events)
+
+
+@BUGS.part("hasher")
+class KeyWithoutTheServersSecret(VisitorHasher):
+    """A copy of the database is enough to test a key of the unit day."""
+
+    def keys(self, day: int, events: Sequence[Event], unit: Unit = Unit.DEVICE) -> list[bytes]:
+        right, self._secret = self._secret, bytes(KEY_BYTES) if unit is Unit.DAY else self._secret
+        try:
+            return super().keys(day, events, unit)
+        finally:
+            self._secret = right
+
+
 # Secrets of days.
 
 
@@ -357,6 +377,21 @@ class SecretKept(LinkedSecrets):
 
     async def agree(self, offered: Mapping[int, bytes], first_day: int) -> Mapping[int, bytes]:
         return await super().agree(offered, 0)
+
+
+@BUGS.part("secret_store")
+class SecretWrittenOver(LinkedSecrets):
+    """The last node that makes the secret of a day wins, not the first."""
+
+    def _write(self, offered: Mapping[int, bytes], first_day: int) -> None:
+        self._memory.visitor_secrets.update(offered)
+        super()._write(offered, first_day)
+
+
+@BUGS.function(secrets, "first_secret_day")
+def secret_deleted_at_midnight(now_ms: int) -> int:
+    """A secret is deleted at the end of its day, which a node whose clock is behind still counts."""
+    return day_of(now_ms)
 
 
 @BUGS.part("visitor_secrets")

@@ -300,7 +300,17 @@ class LinkedSites(MemorySites):
 
 
 class LinkedSecrets(MemoryVisitorSecrets):
-    """The secrets of days in memory."""
+    """The secrets of days in memory. Each agreement is judged."""
+
+    def _agree(self, offered: Mapping[int, bytes], first_day: int) -> None:
+        link = self._memory
+        assert isinstance(link, Link)
+        before = dict(link.visitor_secrets)
+        self._write(offered, first_day)
+        link.node.world.agreed(link.node, before)
+
+    def _write(self, offered: Mapping[int, bytes], first_day: int) -> None:
+        super()._agree(offered, first_day)
 
 
 class LinkedEvents(MemoryEvents):

@@ -14,15 +14,16 @@ from actors.kernel.actor import Actor
 from actors.keys.actor import Issued, KeyActor
 from actors.keys.authorizations import Client
 from actors.keys.authorizer import Tokens
-from actors.keys.messages import ByAccount, ByKey, Key, KeysEnded
+from actors.keys.messages import ByAccount, ByKey, Key, KeysEnded, SuspensionSet
 from actors.keys.messages import KeySaved as KeptKey
 from actors.sessions.actor import SessionActor, StartedSession, StartedSignIn
 from actors.sessions.messages import Session, SessionSaved
 from actors.shared.code_mails import Origin
-from actors.values import Agent, Refused, Scope
+from actors.values import Agent, Code, Refused, Scope
 from service.api import authentication
 from service.api.authentication import Caller
 from service.api.messages import Request
+from service.api.operations import authorizations
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.sessions import MemorySessions
 from tests.simulation.faults import LinkedKeys, plain_reads, plainly
@@ -54,6 +55,7 @@ class RegisteredDevices(Registered, DeviceAuthorizer):
     """The device authorizer. Records its messages."""
 
 
+@plain_reads("is_client_in_use")
 class RecordedKeys(RecordsDecisions, LinkedKeys):
     """Keys in memory. Records decisions."""
 
@@ -201,7 +203,8 @@ class Identity(NodeSide):
     async def allow(
         self, token: str, client: Client, challenge: bytes, scopes: tuple[Scope, ...], seconds: int
     ) -> str | Refused:
-        """Allow a program to get a key that ends after `seconds`. Returns the code."""
+        """Allow a program to get a key that ends after `seconds`. Returns the code. As in production, a registration that was
+        forgotten is refused before."""
         ends_ms = self.node.clock.now_ms() + seconds * SECOND_MS
         authorize = partial(
             self.node.key_actor.authorize,
@@ -215,8 +218,13 @@ class Identity(NodeSide):
             token,
             "allow",
             lambda caller: Within(caller.agent.id, caller.email, client.id),
-            lambda caller: authorize(agent=caller.agent, by=ByAccount(caller.agent.id)),
+            lambda caller: self._allow(client, partial(authorize, agent=caller.agent, by=ByAccount(caller.agent.id))),
         )
+
+    async def _allow(self, client: Client, authorize: Callable[[], Awaitable[str | Refused]]) -> str | Refused:
+        if not await authorizations._is_current(self.node.services, client.id):
+            return Refused(Code.INVALID_REQUEST, "forgotten")
+        return await authorize()
 
     async def exchange(self, about: Exchange) -> Tokens | Refused:
         exchange = partial(self.node.key_actor.exchange_code, about.code, client_id=about.client_id)
@@ -240,6 +248,14 @@ class Identity(NodeSide):
         ended = await self.node.intent("end token", about, lambda: answering(self.node, end))
         self.node.key_cache.forget([key.hash for key in ended.keys])
         return ended
+
+    async def suspend(self, email: str, *, restore: bool = False) -> SuspensionSet | Refused:
+        """Suspend an account, or restore it, as an administrator does."""
+        account, key_actor = self.node.world.memory.accounts[email], self.node.key_actor
+        change = (
+            partial(key_actor.restore, account) if restore else partial(key_actor.suspend, account, "It is abused.")
+        )
+        return await self.node.intent("suspend", email, lambda: change(agent=Agent("session", "ses_administrator")))
 
     async def grant(self, key: Key, email: str, name: str) -> Issued | Refused:
         """A key of a program grants another."""

@@ -105,7 +105,7 @@ class StepsOfOldSnapshot(BookingLedger):
             return (await self._store.transact(BatchId(owner, 1), locks, on)).answers
 
 
-@BUGS.around(schedule, "_is_due")
+@BUGS.around(schedule, "_due_step")
 def steps_a_day_early(right: Any, booking: Booking, now_ms: int) -> Any:
     """Steps are done a day early."""
     return right(booking, now_ms + DAY_MS)
@@ -115,8 +115,9 @@ def steps_a_day_early(right: Any, booking: Booking, now_ms: int) -> Any:
 def one_step_at_a_time(right: Any, unit: UnitOfWork, message: FollowSchedule) -> Any:
     """Only one of several due steps is done."""
     booking = unit.booking(message.booking_id)
-    if booking is not None and schedule._is_due(booking, unit.now_ms):
-        return unit.view(schedule._step(unit, booking, message.origin))
+    at_ms = None if booking is None else schedule._due_step(booking, unit.now_ms)
+    if booking is not None and at_ms is not None:
+        return unit.view(schedule._step(unit, booking, at_ms, message.origin))
     return right(unit, message)
 
 

@@ -149,9 +149,9 @@ SUBMISSIONS = Area(
     submission_bugs.BUGS,
     opens=submissions.open_submissions,
     side=attrgetter("submission_side"),
-    watches={"submissions": watches.submitting, "catalog_editor": watches.submitting},
+    watches=dict.fromkeys(("submissions", "catalog_editor", "imports"), watches.submitting),
 )
-"""Submissions to the catalog, their reviews, and edits of its entries."""
+"""Submissions to the catalog and their reviews. Needs the catalog."""
 
 CATALOG = Area(
     oracle.judge_catalog,
@@ -160,7 +160,7 @@ CATALOG = Area(
     catalog_bugs.BUGS,
     side=attrgetter("desk"),
     rests=editors.current,
-    watches={"catalog_editor": shelf.editing},
+    watches={"catalog_editor": shelf.editing, "imports": shelf.importing},
 )
 """Entries that administrators edit, their readers, and mirrors."""
 
@@ -181,10 +181,11 @@ SCENES: Mapping[Scene, Cast] = {
             (connectors.connector, 1),
             (editors.editor, 1),
             (editors.mirror, 1),
+            (editors.importer, 1),
         ),
         nodes=(3,),
     ),
-    Scene.SUBMISSIONS: Cast((KEYS, MAIL, SUBMISSIONS), submissions.CROWD),
+    Scene.SUBMISSIONS: Cast((KEYS, MAIL, CATALOG, SUBMISSIONS), submissions.CROWD),
 }
 AREAS = (*SCENES[Scene.WHOLE].areas, SUBMISSIONS)
 BUGS: Mapping[str, Bug] = {name: bug for area in AREAS for name, bug in area.bugs.items()}

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from actors.catalog.messages import EntryId, Kind
+from actors.catalog.messages import Draft, EntryId, Kind
 from actors.catalog.submissions import SubmissionSaved, SubmissionStatus, SubmissionView
 from actors.kernel.actor import Actor
 from actors.values import Agent, Refused
 from tests.doubles.submissions import MemorySubmissions
 from tests.simulation.clients import Client, Holding
+from tests.simulation.editors import bring, mirror
 from tests.simulation.faults import plain_reads
 from tests.simulation.sides import NodeSide, answering
 
@@ -69,7 +70,7 @@ class SubmissionSide(NodeSide):
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:
-        return [self.submissions, self.editor]
+        return [self.submissions]
 
     async def propose(self, about: Proposed) -> SubmissionSaved | Refused:
         entry_id = EntryId(Kind.BOTS, about.slug)
@@ -174,4 +175,22 @@ async def editor(me: Client) -> None:
     await me.think(0.4)
 
 
-CROWD = ((author, 4), (reviewer, 2), (editor, 1))
+async def importer(me: Client) -> None:
+    """Import a file of a few entries."""
+    await me.think(1.0)
+    await bring(me, [EntryId(Kind.BOTS, slug) for slug in SLUGS], _draft)
+
+
+def _draft(entry_id: EntryId, name: str) -> Draft:
+    return lambda added_ms: document(entry_id.slug, name, added_ms).encode()
+
+
+async def reader(me: Client) -> None:
+    """Read an entry on all nodes at once."""
+    entry_id = EntryId(Kind.BOTS, me.random.choice(SLUGS))
+    await me.at_once(
+        *[partial(me.ask, "entry", lambda node: node.desk.read(entry_id), node) for node in me.world.nodes]
+    )
+
+
+CROWD = ((author, 4), (reviewer, 2), (editor, 1), (importer, 1), (reader, 1), (mirror, 1))

@@ -77,13 +77,15 @@ def approving(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any
 
 
 def submitting(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
-    """A transaction of submissions, or of the editor of the catalog, which changes none of them."""
+    """A transaction of submissions, or of the editor or an import of the catalog, which change none of them."""
+    name = batch_id.owner.rpartition("/")[2].partition("-")[0]
+    shelf = {"catalog_editor": world.shelf.judge_commit, "imports": world.shelf.judge_import}
     before, memory = submissions.picture(world), world.memory
     audits, mails = len(memory.audits), len(memory.messages)
-    done = work()
+    done = shelf.get(name, world.shelf.judge_reviews)(batch_id, work)
     after = submissions.picture(world)
     world.submissions.states.append(after)
-    if batch_id.owner.rpartition("/")[2].startswith("submissions"):
+    if name == "submissions":
         written = tuple(islice(memory.messages.values(), mails, None))
         world.violations.extend(submissions.judge(world, batch_id, before, after, memory.audits[audits:], written))
     elif after.submissions != before.submissions:

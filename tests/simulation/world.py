@@ -1,7 +1,7 @@
 """The simulated world: nodes over one store, clients, faults, and the records that the oracle judges."""
 
 import traceback
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +22,7 @@ from tests.simulation.faults import Assassin, Faults, nemesis
 from tests.simulation.history import History
 from tests.simulation.kernel import Trace
 from tests.simulation.node import Node, Parts
-from tests.simulation.oracle import counts
+from tests.simulation.oracle import counts, units
 from tests.simulation.oracle.authorizations import Programs
 from tests.simulation.oracle.case import LOST, REFUSED_CONNECTION, case_of
 from tests.simulation.oracle.log import Log
@@ -238,6 +238,11 @@ class World:
     def wall_ms(self, node: Node) -> int:
         """Return the wall clock of a node."""
         return self.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS)
+
+    def agreed(self, node: Node, before: Mapping[int, bytes]) -> None:
+        """Judge the secrets of days that a node has just written."""
+        self.violations.extend(units.judge(self, node.name, before, self.wall_ms(node)))
+        self.tally.secrets |= self.memory.visitor_secrets
 
     def dropped(self, node: Node, days: Sequence[int]) -> None:
         """Judge partitions that a node has just dropped."""

@@ -153,7 +153,7 @@ async def test_many_new_entries_are_found_by_their_titles_first_and_soon_by_all_
 async def test_a_start_with_many_entries_lists_them_before_they_are_indexed_and_searches_wait_for_that(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(catalog_module, "AT_ONCE_CHANGES", 2)
+    monkeypatch.setattr(catalog_module, "LARGE_CHANGES", 2)
     world = CatalogWorld()
     catalog = Immediate(world.store, CatalogLimits(search_waiters=1))
     await world.store.replace(of_bots(*(bot(slug, name="Fence") for slug in "abc")))
@@ -174,8 +174,27 @@ async def test_a_start_with_many_entries_lists_them_before_they_are_indexed_and_
     assert found == [3]
 
 
+async def test_only_a_few_changes_are_built_outside_of_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog_module, "AT_ONCE_CHANGES", 2)
+    rooms: list[trio.CapacityLimiter] = []
+
+    class Recording(Immediate):
+        async def _in_thread(self, work: Callable[[], T], room: trio.CapacityLimiter) -> T:
+            rooms.append(room)
+            return work()
+
+    world = CatalogWorld()
+    catalog = Recording(world.store)
+    for slugs, built in (("ab", []), ("abc", [catalog._building]), ("d", [])):
+        rooms.clear()
+        await world.store.replace(of_bots(*(bot(slug, name=f"Fence {slugs}") for slug in slugs)))
+        await catalog._round()
+        assert [room for room in rooms if room is not catalog._indexing] == built
+    assert len(catalog.snapshot.lists[Kind.BOTS]) == 4
+
+
 async def test_a_large_change_gives_way_to_the_event_loop_at_each_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((catalog_module, "AT_ONCE_CHANGES"), (search_index, "STRETCH_SECONDS")):
+    for module, name in ((catalog_module, "LARGE_CHANGES"), (search_index, "STRETCH_SECONDS")):
         monkeypatch.setattr(module, name, 0)
     for module, name in ((catalog_entries, "STEP"), (catalog_module, "FREED")):
         monkeypatch.setattr(module, name, 2)

@@ -135,3 +135,26 @@ def test_a_moment_is_taken_to_its_week_if_that_is_not_too_far(moment_ms: int | N
 
 def _unloaded() -> Placements:
     return Placements(Rows(Memory()), HandClock(NOON_MS), "test")
+
+
+# The calendar.
+
+
+async def test_other_tasks_run_between_the_weeks_of_a_calendar_that_are_rendered_anew() -> None:
+    world = PlacementsWorld()
+    world.store.keep(slot())
+    async with world.running() as placements:
+        for begun in (5, 0):
+            turns, done = 0, trio.Event()
+
+            async def other(done: trio.Event = done) -> None:
+                nonlocal turns
+                while not done.is_set():
+                    await trio.lowlevel.checkpoint()
+                    turns += 1
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(other)
+                await placements.calendar(week(0), 5, NOON_MS)
+                done.set()
+            assert begun - 1 <= turns <= begun + 1

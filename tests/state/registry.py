@@ -64,7 +64,7 @@ class Registry:
         self.claims |= decision.changed.claims
         self.letters |= decision.changed.letters
         self.authorizations |= decision.changed.authorizations
-        self.accounts |= decision.changed.accounts
+        self.accounts |= decision.changed.accounts | decision.suspensions
         self.tenants |= decision.changed.tenants
         for email in decision.dismissed:
             del self.administrators[email]

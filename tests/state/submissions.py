@@ -3,7 +3,8 @@
 from typing import Any
 
 from actors.catalog.messages import Entry, EntryId, Kind
-from actors.catalog.submission_rules import Decision, Snapshot, SubmissionRules, decide
+from actors.catalog.state import Snapshot as CatalogSnapshot
+from actors.catalog.submission_rules import Decision, LockSet, Snapshot, SubmissionRules, decide, rows_to_lock
 from actors.catalog.submissions import Answer, Message, ProposeEntry, ReviewSubmission, Submission, SubmissionSaved
 from actors.values import Agent, AuditRecord
 from service.schemas.urls import public_address
@@ -49,7 +50,7 @@ def saved(answer: Answer) -> Submission:
 
 
 class Desk:
-    """The rows of submissions and of the catalog, changed by the rules."""
+    """The rows of submissions and of the catalog, changed by the rules. `send` decides on what a batch locks."""
 
     def __init__(self) -> None:
         self.rows = Snapshot()
@@ -63,7 +64,7 @@ class Desk:
         return None if entry is None else entry.document.decode()
 
     def send(self, *messages: Message, now_ms: int = NOW) -> list[Answer]:
-        self.last = decide(self.rows, messages, now_ms, RULES)
+        self.last = decide(self._locked(rows_to_lock(messages)), messages, now_ms, RULES)
         self.rows.submissions |= self.last.submissions
         for changes in self.last.rounds:
             self.rows.catalog.entries |= changes.saved
@@ -71,6 +72,19 @@ class Desk:
         self.rows.pending = {tenant: waiting.count(tenant) for tenant in waiting}
         self.rows.mailed_ms = self.last.mailed_ms or self.rows.mailed_ms
         return self.last.answers
+
+    def _locked(self, locks: LockSet) -> Snapshot:
+        rows = self.rows
+        submissions = {each: rows.submissions[each] for each in locks.submission_ids if each in rows.submissions}
+        named = {*locks.entry_ids, *(row.entry_id for row in submissions.values() if locks.reviews)}
+        entries, retired = (
+            {each: table[each] for each in sorted(named) if each in table}
+            for table in (rows.catalog.entries, rows.catalog.retired)
+        )
+        counted = {each for tenant in locks.tenant_ids for each in (tenant, *rows.siblings.get(tenant, ()))}
+        pending = {tenant: number for tenant, number in rows.pending.items() if tenant in counted}
+        siblings = {tenant: rows.siblings[tenant] for tenant in locks.tenant_ids if tenant in rows.siblings}
+        return Snapshot(submissions, CatalogSnapshot(entries, retired), pending, siblings, rows.mailed_ms)
 
     def one(self, message: Message, now_ms: int = NOW) -> Answer:
         [answer] = self.send(message, now_ms=now_ms)

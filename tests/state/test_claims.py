@@ -10,6 +10,7 @@ import pytest
 from actors.clock import day_of, month_of
 from actors.keys.messages import Answer, Claim, Claimed, KeySaved, Message
 from actors.keys.state import KeyRules, merged
+from actors.keys.suspension import suspended
 from actors.shared.code_mails import CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.shared.credentials import Kind
@@ -585,3 +586,8 @@ def test_a_claim_accepts_the_terms_of_its_time_for_its_account() -> None:
         assert registry.last.terms == [AcceptedTerms("t1", "2026-11", NOON)]
     registry.act(registry.complete("1"))
     assert registry.last.terms == [], "a repeated claim accepts nothing anew"
+
+
+def test_only_its_owner_reads_why_an_account_is_suspended() -> None:
+    assert suspended("Spam.") == Refused(Code.FORBIDDEN, "This account is suspended. The reason: Spam.")
+    assert suspended().message.endswith("Its owner can sign in on the website to read why.")

@@ -61,7 +61,17 @@ def test_a_website_earns_a_place_by_visitors_from_many_networks_of_one_day() -> 
     assert len(candidates) == 0
     assert not candidates.add("b.example.com", "203.0.113.0/24", DAY)
     assert not candidates.add("b.example.com", "198.51.100.0/24", DAY)
+    assert not candidates.add("c.example.com", "203.0.113.0/24", DAY)
+    assert len(candidates) == 2
     assert not candidates.add("b.example.com", "192.0.2.0/24", DAY + 1), "a day begins anew"
+
+
+def test_so_many_candidates_are_remembered_and_no_more() -> None:
+    candidates = Candidates(networks=3, capacity=2)
+    assert len(candidates) == 0
+    for number, remembered in enumerate((1, 2, 2)):
+        candidates.add(f"{number}.example.com", "203.0.113.0/24", DAY)
+        assert len(candidates) == remembered
 
 
 def test_one_network_is_enough_if_so_configured() -> None:

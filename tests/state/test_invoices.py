@@ -6,7 +6,7 @@ from operator import attrgetter
 
 import pytest
 
-from actors.bookings.invoices import FROZEN, Invoice, InvoiceKind, Seller, issuable, needed, numbered
+from actors.bookings.invoices import FROZEN, Invoice, InvoiceKind, Seller, documents, issuable, needed, numbered
 from actors.bookings.records import Mode, PaymentState
 from actors.bookings.state import BookingRules
 from tests.state.ledger import ANN, DAY, MINUTE, MONDAY, NOON, PAIR, PRICE, REST, SLOT, Ledger, furnished
@@ -206,6 +206,23 @@ def test_an_invoice_cancels_the_credit_note_of_its_amount_or_one_that_contains_i
         made = [invoice, *(replace(note, amount_cents=cents) for cents in amounts), replace(cancel, amount_cents=30)]
         last = {"test invoice": 2, "test credit_note": 2}
         assert numbered(made, last, [], {})[-1].belongs_to == f"TEST-EM-CN-{named:06}"
+
+
+def test_an_invoice_cancels_what_is_left_of_a_credit_note_after_others_have(ledger: Ledger) -> None:
+    invoice, note, cancel, _ = documents_of(ledger)
+    notes = [replace(note, amount_cents=cents) for cents in (35, 1)]
+    made = [invoice, *notes, *(replace(cancel, amount_cents=cents) for cents in (10, 10, 25))]
+    ready = numbered(made, {"test invoice": 4, "test credit_note": 2}, [], {})
+    assert [each.belongs_to for each in ready[3:]] == [f"TEST-EM-CN-{named:06}" for named in (1, 1, 2)]
+
+
+def test_a_booking_that_is_known_paid_and_refunded_in_part_has_both_documents_from_the_start(ledger: Ledger) -> None:
+    ledger.act(ledger.pay("b1"))
+    known = replace(ledger.bookings["b1"], mode=Mode.LIVE, refunded_cents=5)
+    made = documents(None, known, None, Seller(prefix="EM-", tax_name="VAT"), NOON)
+    assert [(each.kind, each.amount_cents) for each in made] == [(INVOICE, REST), (CREDIT_NOTE, 5)]
+    assert {(each.number, each.buyer_name, each.buyer_website, each.tax_name) for each in made} == {("EM-", "", "", "")}
+    assert numbered(made[:1], {"live invoice": 1}, [], {})[0].buyer_email == ""
 
 
 def test_a_payment_that_is_older_than_invoices_has_no_credit_note(ledger: Ledger) -> None:

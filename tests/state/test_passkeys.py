@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from actors.sessions.messages import Answer, Message, Session, SessionSaved
-from actors.sessions.passkeys import PasskeyRules
+from actors.sessions.passkeys import PasskeyRules, confirmed_until, not_available
 from actors.sessions.second_factor import (
     Assertion,
     CancelSignIn,
@@ -507,3 +507,14 @@ TestMachine = Machine.TestCase
 TestMachine.settings = settings(
     max_examples=shortened(100), stateful_step_count=30, derandomize=True, database=None, deadline=None
 )
+
+
+def test_a_session_that_has_shown_no_passkey_is_not_confirmed() -> None:
+    book = Keyring()
+    assert confirmed_until(book.sign_in("1"), book.rules.passkeys) == 0
+
+
+def test_without_a_name_that_passkeys_can_have_none_is_offered() -> None:
+    """At an address such as http://203.0.113.1."""
+    words = "Passkeys need a host name with https, or http://localhost: browsers offer none at this address."
+    assert not_available() == Refused(Code.INVALID_STATE, words)

@@ -49,6 +49,23 @@ def test_websites_in_memory_are_bounded_and_the_first_goes_first() -> None:
     assert [each.host for each in sightings.waiting()] == ["2.example", "3.example"]
 
 
+def test_websites_of_one_moment_and_hour_are_told_apart_from_later_ones() -> None:
+    at_once = sighting(), sighting(outcome="duplicate")
+    assert (newer(*at_once), newer(*at_once[::-1])) == at_once[::-1]
+    sightings = Sightings(new_hosts=1)
+    for each in (sighting(), sighting("b.example", HOUR_MS - 1), sighting(seen_ms=1, outcome="crawler")):
+        sightings.add(each, "one")
+    assert sightings.waiting() == [sighting()], "within an hour, and a monitor hides no visitor"
+
+
+def test_a_website_that_was_written_already_can_be_pushed_out() -> None:
+    sightings = Sightings(most=1)
+    sightings.add(sighting(), "one")
+    sightings.wrote(sightings.waiting())
+    sightings.add(sighting("b.example"), "two")
+    assert sightings.waiting() == [sighting("b.example")]
+
+
 def test_what_comes_while_others_are_written_is_written_later() -> None:
     sightings = Sightings()
     sightings.add(sighting(), "one")

@@ -98,6 +98,13 @@ def test_an_accepted_entry_is_written_once_with_its_records_and_mail() -> None:
     assert (desk.last.rounds, desk.last.mails, desk.last.audits) == ([], [], [])
 
 
+def test_a_version_is_of_all_that_a_reviewer_reads_and_stays_over_an_upgrade() -> None:
+    row = submission(1, "a")
+    others = [replace(row, id="sub_2"), replace(row, entry="{}"), replace(row, base="{}")]
+    assert len({row.version(None), row.version("{}"), *(each.version(None) for each in others)}) == 5
+    assert row.version(None) == "eb181d9f0f915569"
+
+
 def test_a_declined_submission_changes_no_entry() -> None:
     desk, new = Desk(), submission(1)
     desk.one(propose(new))

@@ -100,3 +100,14 @@ def test_a_payment_before_the_tax_was_set_is_credited_without_one() -> None:
     papers.seller = replace(papers.seller, tax_rate=20_000)
     papers.refunded(5_000)
     assert [(each.tax_name, each.tax_percent, each.tax_cents) for each in papers.made] == [("", 0.0, 0)] * 2
+
+
+def test_an_amount_has_the_places_of_its_currency() -> None:
+    amounts = {
+        (125_050, "usd"): "USD 1,250.50",
+        (-5, "EUR"): "EUR -0.05",
+        (1_250, "jpy"): "JPY 1,250",
+        (7, "kwd"): "KWD 0.007",
+    }
+    for (cents, currency), words in amounts.items():
+        assert money(cents, currency) == words

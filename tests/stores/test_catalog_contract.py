@@ -9,6 +9,7 @@ import pytest
 
 from actors.catalog.messages import Change, Entry, Kind
 from actors.catalog.store import CatalogStore, Counts, Import
+from actors.values import Agent, AuditRecord
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 from tests.doubles.catalog import MemoryCatalog
@@ -154,6 +155,23 @@ async def test_an_import_that_fails_leaves_nothing(store: CatalogStore) -> None:
         await store.replace(of_bots(*many(), progress=fail))
     assert await store.revision() == 0
     assert (await loaded(store)).entries[Kind.BOTS] == []
+
+
+async def test_an_import_that_has_committed_is_not_done_again_over_later_edits(store: CatalogStore) -> None:
+    """As after an outcome that was unknown."""
+    await store.replace(of_bots(bot("a"), bot("z")))
+    audit = AuditRecord.by(Agent("cli", "import"), "aud_1", 5, "catalog.imported", ("catalog", "bots.jsonl"), "", "{}")
+    batch = of_bots(bot("a", job="Another."), bot("b"), bot("c"), prune=True, audit=audit)
+    first = await store.replace(batch)
+    assert first.by_kind[Kind.BOTS] == Counts(added=2, changed=1, removed=1)
+    await store.replace(of_bots(bot("b", job="Edited since.")))
+    again = await store.replace(batch)
+    assert (again.revision, again.by_kind) == (3, first.by_kind)
+    assert (await loaded(store)).entries[Kind.BOTS] == [
+        bot("a", job="Another."),
+        bot("b", job="Edited since."),
+        bot("c"),
+    ]
 
 
 async def test_imports_at_the_same_time_happen_one_after_the_other(store: CatalogStore) -> None:

@@ -12,13 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from service.catalogctl.main import made_parser
+from service.catalogctl.main import whole_parser as catalogctl_parser
 from service.cli.main import whole_parser
 from service.cli.table import COMMANDS
 from service.terminal.completion import SHELLS, completion_script
 from tests.slow import repeats
 
-PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {"catalog-service": whole_parser, "catalogctl": made_parser}
+PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
+    "catalog-service": whole_parser,
+    "catalogctl": catalogctl_parser,
+}
 
 COMPLETE = """
 source "$1"; shift
@@ -150,6 +153,6 @@ BY: dict[str, Callable[[Path, list[str]], list[str]]] = {"fish": by_fish, "zsh":
 def test_other_shells_complete_commands_options_choices_and_files(tmp_path: Path, shell: str) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"there is no {shell} here (Debian's package is `{shell}`)")
-    (tmp_path / f"catalogctl.{shell}").write_text(completion_script(made_parser(), shell))
+    (tmp_path / f"catalogctl.{shell}").write_text(completion_script(catalogctl_parser(), shell))
     (tmp_path / "a-file.csv").touch()
     assert BY[shell](tmp_path, list(LINES)) == list(LINES.values())

@@ -8,14 +8,14 @@ import pytest
 
 from service.api.operations import OPERATIONS
 from service.observability.metrics import Metrics
-from service.web.app import build_app
 from service.web.pages.parts.page import Audience, Page, PageRequest, Template
 from service.web.pages.table import PAGES
 from service.web.static_files import static_url
 from tests.api.asgi import Client
-from tests.api.conformity import check
+from tests.api.conformity import DESCRIBED, check
 from tests.api.sponsors import tables
-from tests.api.world import DESCRIBED, LOCAL, World, open_world
+from tests.api.world import LOCAL, World, open_world
+from tests.application import build_app
 from tests.web.markup import card_of, faults_of, parsed
 from tests.web.samples import ANN, address_of, visitors_of
 from tests.web.templates import CLASSES, faults_of_design

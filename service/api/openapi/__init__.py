@@ -1,10 +1,12 @@
 """Builds the OpenAPI 3.1 document from the table of operations, the wire models and recorded examples."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+
+import trio
 
 from service.api.openapi.components import HEADERS, SECURITY_SCHEMES, tags
 from service.api.openapi.enums import named_values, with_names
@@ -35,23 +37,55 @@ Examples are responses of a demo. The keys, ids and addresses in them lead nowhe
 """
 
 
-@dataclass(frozen=True)
+Elsewhere = Callable[[Callable[[], object]], Awaitable[object]]
+"""Calls a function that takes long, such as in a thread, and waits for its end."""
+
+
+async def _here(work: Callable[[], object]) -> None:
+    work()
+
+
+@dataclass(slots=True, eq=False)
 class Described:
-    """The OpenAPI document and its text. Building them is slow, so the first reader has them built."""
+    """The OpenAPI document and its text. Building them takes 0.3 s, so the first reader has them built, `elsewhere` if others
+    must not wait. Readers await `built` first."""
 
     _build: Callable[[], dict[str, Any]]
+    elsewhere: Elsewhere = _here
+    _building: trio.Lock = field(default_factory=trio.Lock)
+    _document: dict[str, Any] = field(default_factory=dict)
+    _text: bytes = b""
 
     @classmethod
-    def of(cls, operations: Sequence[Operation], base_url: str, site: SiteSection | None = None) -> "Described":
-        return cls(partial(document, operations, base_url, site))
+    def of(
+        cls,
+        operations: Sequence[Operation],
+        base_url: str,
+        site: SiteSection | None = None,
+        elsewhere: Elsewhere = _here,
+    ) -> "Described":
+        return cls(partial(document, operations, base_url, site), elsewhere)
 
-    @cached_property
+    async def built(self) -> None:
+        """Have both built, once."""
+        async with self._building:
+            if not self._text:
+                await self.elsewhere(self.build)
+
+    def build(self) -> None:
+        """Build both here."""
+        self._document = self._build()
+        self._text = json.dumps(self._document, indent=1, ensure_ascii=False).encode()
+
+    @property
     def document(self) -> dict[str, Any]:
-        return self._build()
+        assert self._text, "the document is read before it is built"
+        return self._document
 
-    @cached_property
+    @property
     def text(self) -> bytes:
-        return json.dumps(self.document, indent=1, ensure_ascii=False).encode()
+        assert self._text, "the text is read before it is built"
+        return self._text
 
 
 def document(operations: Sequence[Operation], base_url: str, site: SiteSection | None = None) -> dict[str, Any]:

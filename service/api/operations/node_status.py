@@ -207,7 +207,8 @@ ROWS = (
     ),
 )
 
-_health_check = partial(Operation, method="GET", tag="Operation", access=Access.PUBLIC)
+# Hot, because a probe alone should not load the framework.
+_health_check = partial(Operation, method="GET", tag="Operation", access=Access.PUBLIC, hot=True)
 
 HEALTH = (
     _health_check(

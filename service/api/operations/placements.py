@@ -35,7 +35,7 @@ async def get_calendar(services: Services, call: Call) -> Answer | Refused:
     first_ms = services.placements.week_for(query.weekStart, now_ms)
     if first_ms is None:
         return _too_far(services)
-    return fresh(call, services.placements.calendar(first_ms, query.weeks, now_ms), now_ms)
+    return fresh(call, await services.placements.calendar(first_ms, query.weeks, now_ms), now_ms)
 
 
 def _too_far(services: Services) -> Refused:

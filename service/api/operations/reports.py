@@ -2,8 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from operator import add
 from typing import Any, TypeVar
+
+import trio
 
 from actors.bookings.changes import unknown_booking
 from actors.bookings.records import DayDelivered
@@ -56,6 +59,10 @@ PAGE_BOOKINGS = 50
 READ_BOOKINGS = 500
 """Bookings of one read of a report, whose rows are bounded."""
 
+SLICE_ROWS = 250
+"""Rows of a report that are made at a time: about three milliseconds."""
+
+R = TypeVar("R")
 D = TypeVar("D", CampaignDelivered, SlotDelivered)
 
 
@@ -124,22 +131,33 @@ async def _report(services: Services, tenant_id: str, days: Days, only: Only) ->
     while True:
         page = await services.sponsorship.deliveries(tenant_id, days, after, READ_BOOKINGS, only)
         found += page
-        rows += map(_row, cells_of(page, now_ms, days))
+        rows += await in_slices(map(_row, cells_of(page, now_ms, days)))
         if len(rows) > MAX_ROWS or len(found) > MAX_ROWS:
             return too_long()
         if len(page) < READ_BOOKINGS:
             break
         after = _position(page[-1])
     booked = {each.booking.id: each for each in found}
-    report = DeliveryReport(
-        **{"from": day_text(days.first), "to": day_text(days.last)},
-        items=rows,
-        campaigns=_sums(rows, booked, lambda each: (each.booking.campaign_id, each.campaign_name), _campaign),
-        slots=_sums(rows, booked, lambda each: (each.booking.slot_id, each.booking.slot_name), _slot),
-        costs=list(_costs(runs, found, days, day_of(now_ms))),
-        **_added(rows),
-    )
+    campaigns = _sums(rows, booked, lambda each: (each.booking.campaign_id, each.campaign_name), _campaign)
+    await trio.lowlevel.checkpoint()
+    slots = _sums(rows, booked, lambda each: (each.booking.slot_id, each.booking.slot_name), _slot)
+    await trio.lowlevel.checkpoint()
+    costs = list(_costs(runs, found, days, day_of(now_ms)))
+    await trio.lowlevel.checkpoint()
+    period = {"from": day_text(days.first), "to": day_text(days.last)}
+    report = DeliveryReport(**period, items=rows, campaigns=campaigns, slots=slots, costs=costs, **_added(rows))
+    await trio.lowlevel.checkpoint()
     return Answer.of(report)
+
+
+async def in_slices(rows: Iterable[R]) -> list[R]:
+    """The rows, of which some are made at a time. Between them, other requests go on."""
+    made: list[R] = []
+    waiting = iter(rows)
+    while some := list(islice(waiting, SLICE_ROWS)):
+        made += some
+        await trio.lowlevel.checkpoint()
+    return made
 
 
 def _costs(runs: Sequence[Run], found: Iterable[BookingDelivered], days: Days, today: int) -> Iterator[DeliveryCost]:

@@ -6,10 +6,10 @@ with a session gets pages like any other: rendered for it, and never stored.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
-from quart import Response, abort, render_template, request
+from quart import Response, abort, request
 
 from actors.values import Code
 from service.api.context import Services
@@ -21,7 +21,7 @@ from service.api.validation import read_form
 from service.http.asgi import Scope
 from service.web.compression import Compressor
 from service.web.page_pipeline import PAGE_HEADERS
-from service.web.page_views import document_response, page_view
+from service.web.page_views import document_response, page_view, rendered
 from service.web.pages.parts.connecting import connections
 from service.web.pages.parts.page import Page, PageRequest, Template, nothing_here
 from service.web.reference.contents import LONGEST_QUERY, Contents, Entry, Row, read, search
@@ -34,6 +34,12 @@ HTML = "text/html; charset=utf-8"
 View = Callable[..., Awaitable[Response]]
 
 
+@lru_cache(maxsize=2)
+def _contents_of(described: Described, base_url: str) -> Contents:
+    """The contents of a document, which all applications of a process share."""
+    return read(described.document, base_url, SESSION.name(base_url))
+
+
 class Reference:
     """The views of the reference. `counted` counts a view as a page, which pages for one person do themselves."""
 
@@ -42,14 +48,22 @@ class Reference:
     ) -> None:
         self._base_url = services.base_url
         self._described = described
+        self._is_read = False
         self._pages: dict[str, Representation] = {}
         start, page = Page("/docs", self._show_start), Page("/docs/{name}", self._show_page)
         self.start = self._by_reader(counted(self._start), page_view(services, start, compressor))
         self.page = self._by_reader(counted(self._page), page_view(services, page, compressor))
 
-    @cached_property
+    @property
     def _contents(self) -> Contents:
-        return read(self._described.document, self._base_url, SESSION.name(self._base_url))
+        return _contents_of(self._described, self._base_url)
+
+    async def _read(self) -> None:
+        """Read the document, once."""
+        await self._described.built()
+        if not self._is_read:
+            await self._described.elsewhere(lambda: self._contents)
+            self._is_read = True
 
     @cached_property
     def _entries(self) -> dict[str, Entry]:
@@ -76,6 +90,7 @@ class Reference:
 
     async def _start(self) -> Response:
         """The start page, or with `?q=` what a search finds."""
+        await self._read()
         query = read_form(request.query_string).get("q", "").strip()
         if not query:
             return await self._shared("/docs", "docs.html", {})
@@ -86,6 +101,7 @@ class Reference:
 
     async def _page(self, name: str) -> Response:
         """The page of an operation or a group. Any other name is a 404."""
+        await self._read()
         found = self._page_of(name)
         return abort(404) if found is None else await self._shared(f"/docs/{name}", *found)
 
@@ -96,14 +112,13 @@ class Reference:
         return await document_response(self._pages[path])
 
     async def _rendered(self, path: str, template: str, values: Mapping[str, Any]) -> bytes:
-        html = await render_template(
-            template, base_url=self._base_url, here=path, errors={}, **{**self._common, **values}
-        )
-        return html.encode()
+        common = {"base_url": self._base_url, "here": path, "errors": {}, **self._common}
+        return (await rendered(template, {**common, **values})).encode()
 
     # For one person.
 
     async def _show_start(self, visit: PageRequest) -> Template:
+        await self._read()
         query = visit.query.get("q", "").strip()
         if not query:
             return Template("docs.html", self._common)
@@ -111,6 +126,7 @@ class Reference:
         return Template("docs_found.html", {**self._common, **values}, 400 if values["problem"] else 200)
 
     async def _show_page(self, visit: PageRequest) -> Template:
+        await self._read()
         found = self._page_of(visit.path_values["name"])
         if found is None:
             raise nothing_here()

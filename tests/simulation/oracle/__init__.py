@@ -26,6 +26,7 @@ from tests.simulation.oracle import (
     shelf,
     sites,
     submissions,
+    units,
     visibility,
 )
 from tests.simulation.oracle.case import Case, checks_of
@@ -60,7 +61,7 @@ def judge_site(case: Case) -> Iterator[str]:
     """For worlds of websites, which find rows by their events. `counts` checks each of their transactions."""
     rows = events.rows_of(case)
     for check in (
-        each for module in (events, filtered, visibility, sites) for each in checks_of(module, "case", "rows")
+        each for module in (events, units, filtered, visibility, sites) for each in checks_of(module, "case", "rows")
     ):
         for violation in check(case, rows):
             yield f"{check.__name__}: {violation}"

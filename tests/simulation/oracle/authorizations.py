@@ -47,9 +47,11 @@ class Text:
 
 @dataclass(slots=True, eq=False)
 class Grant:
-    """What a person allowed. `secrets` are the hashes of the halves of refresh tokens, newest last."""
+    """What a person allowed, and the tick at which it was stored. `secrets` are the hashes of the halves of refresh tokens,
+    newest last."""
 
     asked: Authorization
+    since: int
     key_id: str = ""
     text: bytes = b""
     secrets: list[bytes] = field(default_factory=list)
@@ -62,13 +64,15 @@ class Grant:
 
 class Programs:
     """The expected answers and rows. `texts` has all texts of programs by their hash, `ended` the tick and the second at
-    which keys were revoked, and `ends` each end that a key had."""
+    which keys were revoked, `ends` each end that a key had, and `registrations` the beginning of the day of each one."""
 
     def __init__(self) -> None:
         self.grants: dict[str, Grant] = {}
         self.texts: dict[bytes, Text] = {}
         self.ended: dict[str, tuple[int, float]] = {}
         self.ends: dict[str, list[int]] = {}
+        self.registrations: dict[str, int] = {}
+        self._suspended: set[str] = set()
         self.met: Counter[str] = Counter()
         self.heard: list[str] = []
         self._shared: dict[bytes, str] = {}
@@ -121,6 +125,10 @@ class Programs:
             case keys.Revoke() if isinstance(answer, keys.KeySaved):
                 for key_id in answer.ended:
                     self._keys[key_id] = replace(self._keys[key_id], revoked_ms=self._batch.now_ms)
+            case keys.Suspend() if isinstance(answer, keys.SuspensionSet):
+                self._suspended.add(message.email)
+            case keys.Restore() if isinstance(answer, keys.SuspensionSet):
+                self._suspended.discard(message.email)
             case EndExposed() if isinstance(answer, ExposedEnded):
                 for key in [each for each in self._keys.values() if each.hash in answer.changed]:
                     self._keys[key.id] = replace(key, revoked_ms=self._batch.now_ms)
@@ -141,13 +149,15 @@ class Programs:
         tenant_id = self._tenant_of(asked)
         if tenant_id is None:
             return Code.UNAUTHORIZED
+        if asked.email in self._suspended:
+            return Code.FORBIDDEN
         if refused := self._no_room(tenant_id):
             return refused
         waiting = [each for each in self.grants.values() if not each.key_id and each.asked.email == asked.email]
         if sum(each.code_ends_ms > self._batch.now_ms for each in waiting) >= OPEN_CODES:
             self.met["a program was refused, because many codes wait"] += 1
             return Code.RATE_LIMITED
-        self.grants[asked.id] = Grant(asked)
+        self.grants[asked.id] = Grant(asked, self._batch.tick)
         return "allowed"
 
     def _exchange(self, exchange: ExchangeCode) -> str:
@@ -167,6 +177,8 @@ class Programs:
         tenant_id = self._tenant_of(asked)
         if tenant_id is None:
             return self._no("a code of an ended session came")
+        if asked.email in self._suspended:
+            return self._no("a code of a suspended account came")
         if refused := self._no_room(tenant_id):
             return self._no(f"a code came after {refused}")
         return self._issue(found, tenant_id, exchange)
@@ -364,6 +376,24 @@ def a_code_opens_one_key(case: Case) -> Iterator[str]:
     for code, times in codes.items():
         if times > 1:
             yield f"a code was exchanged {times} times: {code[:12]}"
+
+
+def registrations_are_forgotten_after_30_days_unless_they_are_used(case: Case) -> Iterator[str]:
+    programs = case.world.programs
+    for operation in case.of("allow"):
+        since_ms, answer = programs.registrations.get(operation.about.target), operation.result
+        if since_ms is None:
+            continue
+        grants = [each for each in programs.grants.values() if each.asked.client_hash == digest(operation.about.target)]
+        own = [each.since for each in grants if isinstance(answer, str) and each.asked.code_hash == digest(answer)]
+        first_ms, last_ms = (case.now_ms(operation.node, at) - 30 * DAY_MS for at in (operation.start, operation.end))
+        forgotten = isinstance(answer, Refused) and answer.code is Code.INVALID_REQUEST
+        if forgotten and (last_ms < since_ms or any(each.since < operation.began for each in grants)):
+            yield f"{operation.node} forgot a program that registered at {since_ms}, at {operation.start:.3f}"
+        if isinstance(answer, str) and first_ms >= since_ms and all(each.since >= min(own) for each in grants):
+            yield f"{operation.node} knew a program that registered at {since_ms}, at {operation.start:.3f}"
+        programs.met["a registration was forgotten"] += forgotten
+        programs.met["a registration was in use after 30 days"] += isinstance(answer, str) and first_ms >= since_ms
 
 
 def the_same_refresh_token_has_the_same_answer(case: Case) -> Iterator[str]:

@@ -41,21 +41,25 @@ def rows_of(case: Case) -> Rows:
         for event in dict.fromkeys(about.events):
             found.handed.setdefault(event, []).append(operation)
     hasher, days = case.world.parts.hasher(SECRET), _days(case)
-    hasher.learn(case.memory.visitor_secrets, 0)
+    hasher.learn(case.world.tally.secrets, 0)
     names: dict[bytes, list[tuple[int, Event]]] = {}
     for event in found.handed:
-        unit = Unit.DAY if "\n" in event.visitor else Unit.DEVICE
-        for day in days if unit is Unit.DEVICE else case.memory.visitor_secrets:
+        unit = unit_of(event)
+        for day in days if unit is Unit.DEVICE else case.world.tally.secrets:
             names.setdefault(hasher.key(day, event, unit), []).append((day, event))
     for stored in case.world.tally.stored:
         for day, event in names.get(stored.row.key, []):
             row = stored.row
-            if (event.booking_id, event.kind) == (row.booking_id, row.kind) and day == _day_of(case, stored):
+            if (event.booking_id, event.kind) == (row.booking_id, row.kind) and day == counted_day(case, stored):
                 found.of_event.setdefault(event, []).append(stored)
                 break
         else:
             found.nameless.append(stored)
     return found
+
+
+def unit_of(event: Event) -> Unit:
+    return Unit.DAY if "\n" in event.visitor else Unit.DEVICE
 
 
 def _days(case: Case) -> list[int]:
@@ -69,7 +73,7 @@ def _at(case: Case, node: str, seconds: float) -> int:
     return day_of(case.now_ms(node, seconds))
 
 
-def _day_of(case: Case, stored: Stored) -> int:
+def counted_day(case: Case, stored: Stored) -> int:
     """Return the day on which a row must count."""
     return _at(case, stored.node, stored.began.seconds)
 
@@ -86,11 +90,11 @@ def answers(operation: Operation, event: Event) -> list[bool]:
 
 def every_row_is_of_an_event_that_was_asked_for(case: Case, rows: Rows) -> Iterator[str]:
     for stored in rows.nameless:
-        yield f"{stored.row} of the day {stored.day} matches no event of the day {_day_of(case, stored)}: {stored}"
+        yield f"{stored.row} of the day {stored.day} matches no event of the day {counted_day(case, stored)}: {stored}"
     for event, found in rows.of_event.items():
         for stored in found:
-            if stored.day != _day_of(case, stored):
-                yield f"{event} was stored in the day {stored.day} by a batch that began in {_day_of(case, stored)}"
+            if stored.day != counted_day(case, stored):
+                yield f"{event} was stored in the day {stored.day} by a batch that began in {counted_day(case, stored)}"
             if not any(_may_have_stored(each, stored) for each in rows.handed[event]):
                 yield f"{event} was stored at {stored.tick} by {stored.node}, which was not asked or had rejected it"
 
@@ -107,7 +111,7 @@ def _may_have_stored(operation: Operation, stored: Stored) -> bool:
 
 def an_event_has_one_row_on_a_day(case: Case, rows: Rows) -> Iterator[str]:
     for event, found in rows.of_event.items():
-        days = [_day_of(case, stored) for stored in found]
+        days = [counted_day(case, stored) for stored in found]
         if len(set(days)) < len(days):
             yield f"{event} was stored more than once: {found}"
 
@@ -149,7 +153,7 @@ def duplicates_were_there_before(case: Case, rows: Rows) -> Iterator[str]:
                 continue
             first, last = _at(case, operation.node, operation.start), _at(case, operation.node, operation.end)
             if not any(
-                stored.tick < operation.ended and first <= _day_of(case, stored) <= last
+                stored.tick < operation.ended and first <= counted_day(case, stored) <= last
                 for stored in rows.of_event.get(event, [])
             ):
                 yield f"{operation.node} answered at {operation.ended} that {event} is a duplicate, but there is no row"
@@ -172,17 +176,6 @@ def partitions_are_ahead_and_not_behind(case: Case, rows: Rows) -> Iterator[str]
     for day in there:
         if stored_until_ms(day, rules.keep_days) <= max(now_ms):
             yield f"the day {day} still has a partition"
-
-
-def secrets_are_one_a_day_and_gone_in_time(case: Case, rows: Rows) -> Iterator[str]:
-    """No day has the secret of another, and none is kept for more than 48 hours after its day began."""
-    secrets = case.memory.visitor_secrets
-    if len(set(secrets.values())) < len(secrets):
-        yield f"days share a secret: {secrets}"
-    now_ms = min(case.now_ms(node.name, case.world.ended_at - 1.0) for node in case.world.nodes)
-    for day in secrets:
-        if (day + 2) * DAY_MS <= now_ms:
-            yield f"the secret of the day {day} is still there"
 
 
 # Answers to websites.

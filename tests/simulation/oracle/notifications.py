@@ -98,7 +98,7 @@ def judge_keys(
     written: Sequence[OutboxMessage],
 ) -> Iterator[str]:
     """The mails of one transaction of keys: of each new key and administrator, of each code, and of each key that was found
-    in public. `claims` are all claims before it."""
+    in public, and of each account that is suspended or restored. `claims` are all claims before it."""
     emails = {account.tenant_id: account.email for account in world.memory.accounts.values()}
     expected = Expected()
     for audit in audits:
@@ -107,6 +107,8 @@ def judge_keys(
         elif audit.action == "key.exposed" and (owner := emails.get(world.memory.keys[audit.target_id].tenant_id)):
             expected["key_exposed", owner] += 1
             world.count("exposed keys with an owner")
+        elif audit.action in ("account.suspended", "account.restored"):
+            expected[audit.action.replace(".", "_"), emails[audit.target_id]] += 1
         elif audit.action == "admin.granted":
             expected["new_administrator", audit.target_id] += 1
     proofs = set()

@@ -1,5 +1,6 @@
 """Transactions of the catalog, each judged at its commit, and what nodes and mirrors show of them."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from actors.catalog.messages import (
     Message,
     PutEntry,
 )
+from actors.catalog.store import Import
 from actors.values import BatchId
 from tests.simulation.oracle.case import Case
 
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
     from tests.simulation.world import World
 
+
+Entries = dict[EntryId, Entry]
+Changes = dict[EntryId, Change]
+Replay = Callable[[Any, Entries, Changes], Iterator[str]]
+"""Applies a transaction with this answer to entries and changes, and names what is wrong with it."""
 
 NEW = -1
 """Stands for the number of a change of the transaction that is judged."""
@@ -38,13 +45,22 @@ class Shelf:
     mirrors: dict[str, "Mirror"] = field(default_factory=dict)
     batches: dict[tuple[str, int], Sequence[Message]] = field(default_factory=dict)
     """The messages of each batch, by its owner and number."""
+    imports: list[Import] = field(default_factory=list)
     reads: int = 0
+    _imported_before: set[str] = field(default_factory=set)
+    _shown: dict[int, int] = field(default_factory=dict)
 
     def judge_read(self, node: "Node", entry_id: EntryId, seen: "Seen") -> None:
-        """A read shows one committed state, whichever it is."""
+        """A read shows one committed state, whichever it is, and none before one that the node has shown."""
         if seen.revision < 0:
             return
         self.reads += 1
+        newest = self._shown.get(node.index, 0)
+        self._shown[node.index] = max(newest, seen.revision)
+        if seen.revision < newest:
+            self.world.violations.append(
+                f"a_node_never_goes_back: {node.name} showed revision {seen.revision} after {newest}"
+            )
         expected = self.states[seen.revision].get(entry_id)
         if seen.document != expected:
             self.world.violations.append(
@@ -53,18 +69,41 @@ class Shelf:
             )
 
     def judge_commit(self, batch_id: BatchId, work: Callable[[], Any]) -> Any:
-        """Run a transaction, and compare rows and answers with those that follow from its messages."""
-        tables, messages = self.world.memory.catalog, self.batches[batch_id.owner, batch_id.seq]
+        """Run a transaction of the editor: rows and answers are those that follow from its messages."""
+        messages = self.batches[batch_id.owner, batch_id.seq]
+        return self._judge(
+            batch_id, work, lambda done, entries, changes: _replayed(messages, entries, changes, done.answers)
+        )
+
+    def judge_import(self, batch_id: BatchId, work: Callable[[], Any]) -> Any:
+        """Run an import: rows are those that follow from its file, and one record tells how many changed."""
+        batch = self.imports[batch_id.seq]
+        return self._judge(
+            batch_id, work, lambda done, entries, changes: self._imported(batch, entries, changes), records=1
+        )
+
+    def judge_reviews(self, batch_id: BatchId, work: Callable[[], Any]) -> Any:
+        """Run a transaction of submissions. `submissions` judges which entries it may write."""
+        return self._judge(
+            batch_id,
+            work,
+            lambda done, entries, changes: self._written(self.world.memory.catalog.entries, entries, changes),
+            records=None,
+        )
+
+    def _judge(self, batch_id: BatchId, work: Callable[[], Any], replay: Replay, records: int | None = -1) -> Any:
+        """Run a transaction and compare the rows with those of `replay`. A change has a record of its own, or a transaction
+        that changes something has so many `records`; None does not count them."""
+        tables = self.world.memory.catalog
         entries, changes = dict(tables.entries), dict(tables.changes)
         revision, number, audits = tables.revision, tables.number, len(self.world.memory.audits)
         done = work()
-        found = list(_replayed(messages, entries, changes, done.answers))
+        found = list(replay(done, entries, changes))
         if (tables.revision > revision) != (tables.number > number):
             found.append(f"the revision went from {revision} to {tables.revision}, and {number} to {tables.number}")
-        if len(self.world.memory.audits) - audits != tables.number - number:
-            found.append(
-                f"{tables.number - number} changes have {len(self.world.memory.audits) - audits} audit records"
-            )
+        made, audits = tables.number - number, len(self.world.memory.audits) - audits
+        if records is not None and audits != (made if records < 0 else records * bool(made)):
+            found.append(f"{made} changes have {audits} audit records")
         if entries != tables.entries:
             found.append(f"the entries are {tables.entries}, not {entries}")
         found += _misnumbered(changes, tables.changes, number)
@@ -72,10 +111,58 @@ class Shelf:
         self.world.violations.extend(f"a_catalog_transaction: {batch_id!r}: {each}" for each in found)
         return done
 
+    def _imported(self, batch: Import, entries: Entries, changes: Changes) -> Iterator[str]:
+        """Apply an import. An entry that it has as it was stays as it was, with its time."""
+        if batch.dry_run or self._has_committed(batch):
+            return
+        given = {EntryId(kind, row.slug): row for kind, rows in batch.entries.items() for row in rows}
+        stored = self.world.memory.catalog.entries
+        pruned = batch.entries if batch.prune else {}
+        after = {each: entry for each, entry in entries.items() if each in given or each.kind not in pruned}
+        for each, row in given.items():
+            if each not in stored or stored[each].document != row.document:
+                yield f"{each} is {stored.get(each)} after an import of {row}"
+            elif each not in entries or entries[each].document != row.document:
+                after[each] = stored[each]
+        yield from self._written(after, entries, changes)
+
+    def _has_committed(self, batch: Import) -> bool:
+        """Whether an earlier attempt at an import has changed something. This one must not do it again."""
+        assert batch.audit is not None
+        records = [each for each in self.world.memory.audits if each.id == batch.audit.id]
+        known = batch.audit.id in self._imported_before
+        if records:
+            self._imported_before.add(batch.audit.id)
+        return known
+
+    def _written(self, after: Mapping[EntryId, Entry], entries: Entries, changes: Changes) -> Iterator[str]:
+        """Apply what turns the entries into `after`."""
+        for entry_id, entry in after.items():
+            before, old = changes.get(entry_id), entries.get(entry_id)
+            if entry == old:
+                continue
+            if before is not None and entry.updated_ms <= before.at_ms:
+                yield f"{entry_id} became {entry} after {before}"
+            kind = ChangeType.ADDED if old is None else ChangeType.UPDATED
+            entries[entry_id] = entry
+            changes[entry_id] = Change(entry_id, NEW, kind, entry.updated_ms, entry.added_ms, entry.served)
+        for entry_id in [each for each in entries if each not in after]:
+            del entries[entry_id]
+            retired = self.world.memory.catalog.retired.get(entry_id)
+            if retired is None or retired.updated_ms <= changes[entry_id].at_ms:
+                yield f"{entry_id} was removed as {retired} after {changes[entry_id]}"
+            else:
+                changes[entry_id] = Change(entry_id, NEW, ChangeType.REMOVED, retired.updated_ms)
+
 
 def editing(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of the editor."""
     return world.shelf.judge_commit(batch_id, work)
+
+
+def importing(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
+    """An import."""
+    return world.shelf.judge_import(batch_id, work)
 
 
 def _replayed(
@@ -144,8 +231,8 @@ def all_nodes_show_the_newest_catalog(case: Case) -> Iterator[str]:
         }
         if own != shown:
             yield f"{node.name} shows {sorted(own)} of revision {snapshot.revision}, not {sorted(shown)} of {tables.revision}"
-        told = [row.split(b'"slug":"')[1][:1] for row in snapshot.changes.page(0, len(rows) + 1).rows]
-        if told != [change.slug.encode() for change in rows]:
+        told = [json.loads(row)["slug"] for row in snapshot.changes.page(0, len(rows) + 1).rows]
+        if told != [change.slug for change in rows]:
             yield f"{node.name} lists changes of {told}, not of {[change.id for change in rows]}"
 
 

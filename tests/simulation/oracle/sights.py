@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from actors.bookings.records import CampaignView
+from actors.catalog.store import ImportCounts
 from actors.clock import day_of
 from actors.devices.actor import RedeemedKey
 from actors.keys.actor import Issued
@@ -47,9 +48,22 @@ def of_catalog(case: Case) -> dict[str, int]:
     mirrors = case.world.shelf.mirrors.values()
     return {
         **{f"edit answered {name}": answers[name] for name in ("EntrySaved", "EntryRetired", "Conflict", "Refused")},
+        **_of_imports(case),
         "entry of the catalog read": case.world.shelf.reads,
         "mirror read a page": sum(mirror.steps for mirror in mirrors),
         "catalogs of several revisions": max(case.world.shelf.states, default=0),
+    }
+
+
+def _of_imports(case: Case) -> dict[str, int]:
+    """Count the imports that were answered."""
+    imports = [each for each in case.of("import") if isinstance(each.result, ImportCounts)]
+    done = [each.result for each in imports if not each.about.dry_run]
+    return {
+        "import changed entries": sum(each.writes > 0 for each in done),
+        "import changed nothing": sum(each.writes == 0 for each in done),
+        "import removed entries": sum(any(counts.removed for counts in each.by_kind.values()) for each in done),
+        "import was tried before": len(imports) - len(done),
     }
 
 
@@ -185,6 +199,15 @@ def of_site(case: Case) -> dict[str, int]:
             for other in operations:
                 lost = other.node != row.node and other.began < row.tick < other.ended
                 meet("two nodes recorded one event at once", lost and False in events.answers(other, event))
+    by_day = [(row.tick, row.day) for event, found in rows.of_event.items() for row in found if "\n" in event.visitor]
+    newest = 0
+    for _, day in sorted(by_day):
+        meet("the unit day was counted in the day that had ended on another node", day < newest)
+        newest = max(newest, day)
+    bookings = {
+        unit: {event.booking_id for event in rows.of_event if ("\n" in event.visitor) == unit} for unit in (0, 1)
+    }
+    meet("a booking was counted by both units", len(bookings[0] & bookings[1]))
     return met | filtered.sights(case)
 
 

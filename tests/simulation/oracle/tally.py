@@ -72,7 +72,7 @@ class Tally:
 
     `counts` are by booking and day, `added` the same without the initial data, `sites` by website, too; `totals` by
     booking, with the tick at which each began. `filtered` is what follows from the committed `flushes`, which are by batch
-    id; `filtering` is by the name of a node in one life.
+    id; `filtering` is by the name of a node in one life. `secrets` has the last secret of each day, deleted ones too.
     """
 
     stored: list[Stored] = field(default_factory=list)
@@ -87,9 +87,11 @@ class Tally:
     filtered: dict[tuple[str, int], Filtered] = field(default_factory=dict)
     filtering: dict[str, Filtering] = field(default_factory=dict)
     flushes: dict[tuple[str, int], Flush] = field(default_factory=dict)
+    secrets: dict[int, bytes] = field(default_factory=dict)
 
     def begin(self, memory: Memory) -> None:
         """Start from the initial data."""
+        self.secrets |= memory.visitor_secrets
         for (booking_id, day), counts in memory.delivery_days.items():
             self.counts[booking_id, day] = counts
             self.totals[booking_id] = [(0, added(self.total(booking_id, 0), counts))]
