@@ -1,11 +1,13 @@
 """Writing a history as operations end: the one clock of a recorder, and facts without secrets."""
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import IO
 
-from tests.judge.lines import BadHistory, line_of
+from tests.judge.lines import BadHistory, line_of, reader_of
 from tests.judge.records import Answer, Asked, Header, Operation
 from tests.judge.wire import PAGE, Exchange, digest, operation_of
 
@@ -39,12 +41,13 @@ class Recorder:
 
 
 def _fitting(operation: Operation) -> bytes:
-    """The line of an operation. One that is too long is written as if it had no answer, or as one that nobody knows."""
+    """The line of an operation. One that could not be read back, or is too long, is written as if it had no answer, or as one
+    that nobody knows."""
     for shorter in (operation, operation._replace(answer=None)):
-        try:
-            return line_of(shorter)
-        except BadHistory:
-            pass
+        with suppress(BadHistory, ValueError):
+            line = line_of(shorter)
+            reader_of(Operation)(json.loads(line))
+            return line
     return line_of(_unknown(operation))
 
 
