@@ -42,6 +42,7 @@ SMOKE: Mapping[str, str] = {
 THOROUGH: Mapping[str, str] = {
     "api/test_spreadsheets_opened.py": "tests/api/test_spreadsheets.py splits files itself; this starts LibreOffice",
     "api/test_schemathesis.py": "tests/api/conformity.py holds each response of tests/api to the document",
+    "judge/test_proxy.py": "tests/judge/test_wire.py reads the facts that the proxy records",
     "growth/test_growth.py": "tests/stores runs the statements on few rows",
     "retention/test_year.py": "tests/stores/test_retention_contract.py prunes each table",
     "storage/test_event_moves.py": "tests/stores/test_events_on_workers.py moves a day under batches",
