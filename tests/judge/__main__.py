@@ -5,6 +5,7 @@ Exit codes: 0 for a clean history, 1 for a broken promise, 2 for a history that 
 
 import argparse
 import gc
+import signal
 import sys
 
 from tests.judge.judging import judge, report
@@ -37,4 +38,5 @@ def main(arguments: list[str] | None = None) -> int:
 if __name__ == "__main__":
     # Nothing here is made in circles, and looking for them takes half of the time.
     gc.disable()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # end as other programs do when nobody reads on
     sys.exit(main())

@@ -176,7 +176,8 @@ def _stripe(body: dict[str, Any]) -> str | None:
     named = body.get("data", {}).get("object", {}) if isinstance(body.get("data"), dict) else {}
     if not isinstance(named, dict):
         return None
-    texts = [named.get("client_reference_id"), *(named.get("metadata") or {}).values()]
+    metadata = named.get("metadata")
+    texts = [named.get("client_reference_id"), *(metadata.values() if isinstance(metadata, dict) else ())]
     return next((each for each in texts if isinstance(each, str) and each.startswith("bok_")), None)
 
 
