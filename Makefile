@@ -16,7 +16,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate upgrade grow fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clients pages shots readme-shots clean
+.PHONY: serve setup test thorough lint simulate upgrade grow fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-quick bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clients pages shots readme-shots clean
 
 serve: $(VENV)/run.stamp
 	exec env CATALOG__CATALOG__SYNONYMS="$${CATALOG__CATALOG__SYNONYMS-service/seed/synonyms.txt}" $(VENV)/bin/python -m service serve
@@ -139,6 +139,10 @@ mutants: $(MUTANTS_VENV)/mutation.stamp
 
 bench: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench
+
+# Every program and each kind of scenario for a moment: that they answer the same, and that the counts are right.
+bench-quick: $(VENV)/bench.stamp
+	$(VENV)/bin/python -m bench --quick --results build/bench
 
 # The service's memory under load for five minutes.
 MINUTES ?= 5

@@ -12,6 +12,7 @@ from pathlib import Path
 from bench.memory import follow, publish
 from bench.plots import memory as plot_memory
 from bench.plots import write_plots
+from bench.programs import checkout
 from bench.report import WRONG, absolute, published
 from bench.results import Result
 from bench.rounds import audit_events, audit_reads, compare
@@ -25,7 +26,7 @@ PREFACE = "# Results of the benchmark\n\nMethod: [README.md](../README.md).\n\n"
 
 async def run(plan: Plan, only: re.Pattern[str], data_dir: Path | None, directory: Path | None) -> bool:
     """Measure, print, and write to `directory` if there is one. Returns whether all counts match the responses."""
-    async with set_up(plan.entries, data_dir) as stage:
+    async with set_up(plan.entries, data_dir, other=plan.other) as stage:
         wanted = [each for each in plan.scenarios() if only.search(f"{each.kind.name.lower()} {each.load}")]
         results: list[Result] = [await compare(stage, plan, scenario) for scenario in wanted]
         audits = [*await audit_events(stage, plan), *await audit_reads(stage, plan)] if plan.audit else []
@@ -61,14 +62,19 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, help="keep the data in this directory and reuse its catalog")
     parser.add_argument("--results", type=Path, help="directory of tables and plots (bench/results; none with --quick)")
     parser.add_argument("--no-audit", action="store_true", help="skip the runs that wait for their last response")
-    parser.add_argument("--quick", action="store_true", help="one short round of a few scenarios, as a smoke test")
+    parser.add_argument(
+        "--quick", action="store_true", help="one short round of each kind of scenario, as a smoke test"
+    )
+    parser.add_argument(
+        "--before", type=checkout, help="also compare with a node of another checkout, which is not newer"
+    )
     parser.add_argument("--memory", type=float, metavar="MINUTES", help="only follow the service's memory")
     given = parser.parse_args()
     connections = tuple(int(number) for number in given.connections.split(","))
-    plan = Plan(given.entries, given.seconds, given.rounds, connections, not given.no_audit)
+    plan = Plan(given.entries, given.seconds, given.rounds, connections, not given.no_audit, other=given.before)
     only, results = re.compile(given.only), given.results or RESULTS
     if given.quick:
-        plan, only, results = Plan(2_000, 1, 1, (64,), audit=False), re.compile(given.only or QUICK), given.results
+        plan, results = Plan(200, 0.3, 1, (16,), audit=False, quick=True, other=given.before), given.results
     data_dir = given.data_dir and given.data_dir.resolve()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if given.memory:
@@ -79,8 +85,6 @@ def main() -> None:
     elif not asyncio.run(run(plan, only, data_dir, results)):
         sys.exit("bench: what was counted is not what was answered")
 
-
-QUICK = r"^event|^batch 500|^placements|^item 64"
 
 if __name__ == "__main__":
     main()

@@ -42,11 +42,11 @@ class Writers:
         self.seconds: list[float] = []
 
     async def write(self, number: int, ends: float) -> None:
-        """Write batches over one connection until the time `ends`."""
+        """Write batches over one connection until the time `ends`, but at least one."""
         connection = await asyncpg.connect(ssl=False, server_settings={"jit": "off"})
         try:
             seq = 0
-            while (started := time.perf_counter()) < ends:
+            while (started := time.perf_counter()) < ends or not seq:
                 seq += 1
                 await self._batch(connection, number, seq)
                 self.seconds.append(time.perf_counter() - started)

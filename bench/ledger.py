@@ -76,9 +76,9 @@ class Ledger:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    async def charges(self) -> Charges:
-        """The charges once they stop changing, because a stopped generator leaves requests in flight."""
-        return await _settled(self._charges)
+    async def charges(self, pause: float = SETTLED_SECONDS) -> Charges:
+        """The charges once they stop changing for `pause` seconds, because a stopped generator leaves requests in flight."""
+        return await _settled(self._charges, pause)
 
     async def _charges(self) -> Charges:
         row = await self._connection.fetchrow(
@@ -90,9 +90,9 @@ class Ledger:
             raise RuntimeError(f"{row['counted']} requests are counted by tenant, {row['by_day']} by day")
         return Charges(row["counted"], row["transactions"])
 
-    async def recorded(self) -> Recorded:
-        """The events once they stop changing."""
-        return await _settled(self._recorded)
+    async def recorded(self, pause: float = SETTLED_SECONDS) -> Recorded:
+        """The events once they stop changing for `pause` seconds."""
+        return await _settled(self._recorded, pause)
 
     async def _recorded(self) -> Recorded:
         row = await self._connection.fetchrow(
@@ -149,11 +149,11 @@ class Ledger:
         return str(await self._connection.fetchval("show server_version")).split()[0]
 
 
-async def _settled(look: Callable[[], Awaitable[T]]) -> T:
+async def _settled(look: Callable[[], Awaitable[T]], pause: float) -> T:
     before = None
     while before != (now := await look()):
         before = now
-        await asyncio.sleep(SETTLED_SECONDS)
+        await asyncio.sleep(pause)
     return now
 
 

@@ -1,9 +1,11 @@
 """Starts the service and its peers, finds their addresses, and pins each to its core."""
 
+import argparse
 import asyncio
 import json
 import os
 import re
+import socket
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -12,10 +14,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 STOP_SECONDS = 30.0
-READY = re.compile(r"(?:listening|running) on http://\S+:(\d+)", re.IGNORECASE)
+READY = re.compile(r"(?:listening|running) on http://\S+:(?P<port>\d+)", re.IGNORECASE)
 """A program writes this line when it accepts connections."""
+GRANIAN_READY = re.compile(r"Listening at: http://\S+:(?P<port>\d+).*with PID: (?P<pid>\d+).*Started worker", re.DOTALL)
+"""Granian's lines. Its worker, not the process that was started, answers."""
 
 PLENTY = 1_000_000_000
 """High enough that no run reaches a limit of the service or the cap of a key."""
@@ -33,6 +37,10 @@ LIMITS = {
     # 512 connections with 500 events each must wait, not be refused.
     "EVENTS__MAILBOX": 300_000,
 }
+CONNECTIONS = 80
+"""The embedded Postgres admits as many as its node may open, and some more: here, those of all programs. The node itself
+opens no more than it does by default, as no load needs them."""
+UVICORN_OPTIONS = ["--port", "0", "--loop", "uvloop", "--http", "httptools", "--workers", "1", "--no-access-log"]
 PEER_CAPS = {"anonymous": {"lifetime": PLENTY, "daily": PLENTY, "usecase_reads": PLENTY}}
 
 
@@ -43,6 +51,10 @@ class Program:
     name: str
     port: int
     pid: int
+
+
+Starting = AbstractAsyncContextManager[Program]
+"""A program that starts when the context is entered, and stops at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +99,23 @@ IDIOMS = {"FastAPI models": "models", RAW: "raw"}
 GROUPED = "FastAPI grouped"
 """FastAPI raw with a group commit of single events."""
 FASTAPI = {**IDIOMS, GROUPED: "grouped"}
+UVICORN, GRANIAN = "ASGI on uvicorn", "ASGI on Granian"
+CONSTANT = (UVICORN, GRANIAN)
+"""Plain ASGI programs that return recorded responses."""
+BEFORE = "before"
+"""A node of another checkout."""
 
 
-def service(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
+def service(data_dir: Path, logs: Path, core: int | None) -> Starting:
     """The service on its embedded Postgres in `data_dir`."""
     command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(data_dir)]
-    return _running(OURS, command, _configuration(), logs, core)
+    environment = _configuration() | {"CATALOG__DATABASE__CONNECTIONS": str(CONNECTIONS)}
+    return _running(OURS, command, environment, logs, core)
 
 
 def joining(
     name: str, data_dir: Path, logs: Path, root: Path = ROOT, core: int | None = None, **settings: str
-) -> AbstractAsyncContextManager[Program]:
+) -> Starting:
     """One more node, of the checkout in `root`, on the Postgres of the service in `data_dir`."""
     environment = _configuration() | {
         "CATALOG__DATABASE__URL": url_of(data_dir),
@@ -110,7 +128,21 @@ def joining(
     return _running(name, command, environment, logs, core, root)
 
 
-def elsewhere(name: str, url: str, logs: Path, *, distributed: bool) -> AbstractAsyncContextManager[Program]:
+def checkout(given: str) -> Path:
+    """The directory of another checkout, for `argparse`. It may be older: the service migrates the database, which says with
+    which programs it works. A newer one would migrate the database under the service."""
+    root = Path(given).resolve()
+    found, known = ({path.stem for path in (each / "storage" / "migrations").glob("*.sql")} for each in (root, ROOT))
+    if not found:
+        raise argparse.ArgumentTypeError(f"{root} is no checkout of the service: it has no storage/migrations")
+    if newer := sorted(found - known):
+        raise argparse.ArgumentTypeError(
+            f"{root} has migrations that this checkout does not know ({', '.join(newer)}): exchange the two"
+        )
+    return root
+
+
+def elsewhere(name: str, url: str, logs: Path, *, distributed: bool) -> Starting:
     """The service on an existing database, not pinned."""
     environment = _configuration() | {
         "CATALOG__DATABASE__URL": url,
@@ -122,15 +154,32 @@ def elsewhere(name: str, url: str, logs: Path, *, distributed: bool) -> Abstract
     return _running(name, command, environment, logs, None)
 
 
-def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
+def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> Starting:
     """The FastAPI program on the same Postgres."""
     environment = database_of(data_dir) | {"PEER_CAPS": json.dumps(PEER_CAPS)}
-    options = ["--port", "0", "--loop", "uvloop", "--http", "httptools", "--workers", "1", "--no-access-log"]
-    command = ["-m", "uvicorn", f"bench.peers.fastapi_app:{FASTAPI[name]}", *options]
+    command = ["-m", "uvicorn", f"bench.peers.fastapi_app:{FASTAPI[name]}", *UVICORN_OPTIONS]
     return _running(name, command, environment, logs, core)
 
 
-def engine(logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
+def constant(name: str, responses: Path, logs: Path, core: int | None) -> Starting:
+    """The plain ASGI program that returns the responses in a file."""
+    environment = {"PEER_RESPONSES": str(responses)}
+    program = ["--factory", "bench.peers.asgi_app:program"]
+    if name == UVICORN:
+        return _running(
+            name, ["-m", "uvicorn", *program, *UVICORN_OPTIONS, "--lifespan", "off"], environment, logs, core
+        )
+    options = ["--port", str(_free_port()), "--interface", "asginl", "--loop", "uvloop", "--http", "1", "--no-ws"]
+    return _running(name, ["-m", "granian", *program, *options], environment, logs, core, ready=GRANIAN_READY)
+
+
+def _free_port() -> int:
+    """A port for a program that does not tell the one that it was given."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def engine(logs: Path, core: int | None) -> Starting:
     """The service's HTTP engine with a constant response."""
     return _running(ENGINE, ["-m", "bench.peers.constant"], _configuration(), logs, core)
 
@@ -175,6 +224,7 @@ async def _running(
     logs: Path,
     core: int | None,
     root: Path = ROOT,
+    ready: re.Pattern[str] = READY,
 ) -> AsyncIterator[Program]:
     log = logs / name.replace(" ", "-")
     with log.open("wb") as output:
@@ -182,20 +232,21 @@ async def _running(
             sys.executable, *arguments, cwd=root, env={**os.environ, **environment}, stdout=output, stderr=output
         )
     try:
-        port = await _port(process, log)
-        _pin(process.pid, core)
-        yield Program(name, port, process.pid)
+        said = await _said(process, log, ready)
+        program = Program(name, int(said["port"]), int(said.groupdict().get("pid", process.pid)))
+        _pin(program.pid, core)
+        yield program
         if process.returncode is not None:
             raise RuntimeError(f"{name} ended under load: {_tail(log)}")
     finally:
         await _stop(process)
 
 
-async def _port(process: asyncio.subprocess.Process, log: Path) -> int:
+async def _said(process: asyncio.subprocess.Process, log: Path, ready: re.Pattern[str]) -> re.Match[str]:
     for _ in range(int(START_SECONDS * 20)):
-        said = READY.search(_text(log))
+        said = ready.search(_text(log))
         if said is not None:
-            return int(said[1])
+            return said
         if process.returncode is not None:
             break
         await asyncio.sleep(0.05)

@@ -6,7 +6,7 @@ from statistics import median
 
 from bench.ledger import Charges, Recorded
 from bench.load import Measured
-from bench.programs import ENGINE
+from bench.programs import CONSTANT, ENGINE
 from bench.scenarios import EVENT_KINDS, INSERT, RECORD, Scenario
 from bench.usage import Usage
 
@@ -38,11 +38,11 @@ FIGURES: dict[str, Figure] = {
 """Figures by their names in the tables. CPU is in seconds per 1,000 requests (batches: events), memory in bytes."""
 
 NOT_COMPARED = {
-    ENGINE: {"CPU of Postgres"},
+    **{name: {"CPU of Postgres"} for name in (ENGINE, *CONSTANT)},
     INSERT: {"p50", "p99", "Peak memory"},
     RECORD: {"p50", "p99", "Peak memory"},
 }
-"""Figures without a meaning: the engine uses no database, and the database's ceilings answer no requests."""
+"""Figures without a meaning: constant responses need no database, and the database's ceilings answer no requests."""
 
 
 @dataclass(slots=True)

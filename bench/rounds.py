@@ -7,7 +7,7 @@ import resource
 import sys
 from collections.abc import Awaitable, Callable
 
-from bench.ledger import Charges, Recorded
+from bench.ledger import SETTLED_SECONDS, Charges, Recorded
 from bench.load import Measured, measure, run_on
 from bench.programs import FASTAPI, HYPERCORN, IDIOMS, OURS, database_of
 from bench.results import Audit, Cell, Result, Run
@@ -16,6 +16,8 @@ from bench.stage import Stage, tell
 from bench.usage import Meter, Usage, family_cpu_seconds
 
 WARM_UP_SECONDS = 1.0
+NONE_IN_FLIGHT_SECONDS = 0.05
+"""How long the counts of Postgres must stay the same after a run that has waited for every response."""
 REST_SECONDS = 0.2
 """Pause between two runs, so that requests in flight do not count in the next one."""
 CEILINGS = {INSERT: "insert", RECORD: "record"}
@@ -49,32 +51,47 @@ async def write(stage: Stage, name: str, seconds: float) -> Run:
     return Run(Measured(**json.loads(output)), usage, CEILING_SIZE)
 
 
+async def run_to_the_last(stage: Stage, scenario: Scenario, name: str, seconds: float) -> Run:
+    """One run of one program that waits for every response."""
+    return complete(scenario, name, await run_program(stage, scenario, name, seconds, exact=True))
+
+
+def complete(scenario: Scenario, name: str, run: Run) -> Run:
+    """The run. Raises if a request failed, or if there was none."""
+    if run.measured.failures or not run.measured.answers:
+        counts = f"{run.measured.answers} requests succeeded and {run.measured.failures} failed"
+        raise RuntimeError(f"{scenario.kind.value}, {scenario.load}, {name}: {counts}")
+    return run
+
+
 async def compare(stage: Stage, plan: Plan, scenario: Scenario, run: Runner = run_program) -> Result:
     """Run all programs in turn, round by round, so that a machine that slows down affects all of them."""
+    run = run_to_the_last if plan.quick else run
     result = Result(scenario, {name: Cell() for name in scenario.programs})
     if scenario.kind in EVENT_KINDS:
         await stage.ledger.clear_events()
-    for name in scenario.programs:
+    for name in () if plan.quick else scenario.programs:
         await run(stage, scenario, name, WARM_UP_SECONDS)
-    standing = await _counted(stage, scenario)
+    standing = await _counted(stage, plan, scenario)
     for number in range(plan.rounds):
         tell(f"{scenario.kind.value}, {scenario.load}, {scenario.connections} connections, round {number + 1}")
         first = number % len(scenario.programs)
         for name in scenario.programs[first:] + scenario.programs[:first]:
             cell = result.cells[name]
             cell.runs.append(await run(stage, scenario, name, plan.seconds))
-            before, standing = standing, await _counted(stage, scenario)
+            before, standing = standing, await _counted(stage, plan, scenario)
             _add(cell, before, standing)
     return result
 
 
-async def _counted(stage: Stage, scenario: Scenario) -> Counted:
+async def _counted(stage: Stage, plan: Plan, scenario: Scenario) -> Counted:
     """The counts of this kind of load in Postgres, once they stop changing."""
+    pause = NONE_IN_FLIGHT_SECONDS if plan.quick else SETTLED_SECONDS
     if scenario.kind in EVENT_KINDS:
-        return await stage.ledger.recorded()
+        return await stage.ledger.recorded(pause)
     if scenario.keys:
-        return await stage.ledger.charges()
-    await asyncio.sleep(REST_SECONDS)
+        return await stage.ledger.charges(pause)
+    await asyncio.sleep(min(REST_SECONDS, pause))
     return None
 
 

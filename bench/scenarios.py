@@ -1,9 +1,10 @@
 """The scenarios: operations under a kind of load, with the programs that take part. Only data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import Path
 
-from bench.programs import ENGINE, FASTAPI, HYPERCORN, IDIOMS, OURS
+from bench.programs import BEFORE, CONSTANT, ENGINE, FASTAPI, HYPERCORN, IDIOMS, OURS
 
 INSERT, RECORD = "INSERT alone", "record statement"
 """The database's ceilings, measured by `bench.database`."""
@@ -63,14 +64,33 @@ class Plan:
     rounds: int
     connections: tuple[int, ...]
     audit: bool
+    quick: bool = False
+    """One scenario of each kind, without warm-ups, by the generator that waits for every response."""
 
     @property
     def middle(self) -> int:
         """The number of connections of scenarios that use only one."""
         return sorted(self.connections)[len(self.connections) // 2]
 
+    other: Path | None = None
+    """The directory of another checkout, a node of which takes part."""
+
     def scenarios(self) -> list[Scenario]:
-        return [*self._events(), *self._batches(), *self._reads()]
+        found = self._one_of_each() if self.quick else [*self._events(), *self._batches(), *self._reads()]
+        return [replace(each, programs=(*each.programs, BEFORE)) for each in found] if self.other else found
+
+    def _one_of_each(self) -> list[Scenario]:
+        """Together they have every program, duplicates and keys."""
+        reading = (OURS, *IDIOMS)
+        return [
+            Scenario(Kind.EVENT, self.middle, (OURS, HYPERCORN, *FASTAPI, ENGINE), repeats=REPEATS),
+            Scenario(Kind.BATCH, self.middle, (OURS, INSERT, RECORD), size=500),
+            Scenario(Kind.PLACEMENTS, self.middle, (OURS, HYPERCORN, *IDIOMS, *CONSTANT)),
+            Scenario(Kind.INVENTORY, self.middle, reading),
+            Scenario(Kind.LIST, self.middle, reading, keys=KEYS),
+            Scenario(Kind.ITEM, self.middle, (*reading, *CONSTANT)),
+            Scenario(Kind.SEARCH, self.middle, reading),
+        ]
 
     def _events(self) -> list[Scenario]:
         recording = (OURS, HYPERCORN, *FASTAPI)
@@ -89,16 +109,16 @@ class Plan:
 
     def _reads(self) -> list[Scenario]:
         programs = (OURS, HYPERCORN, *IDIOMS)
-        everywhere = [
-            Scenario(kind, each, programs) for kind in (Kind.PLACEMENTS, Kind.LIST) for each in self.connections
-        ]
+        placements = [Scenario(Kind.PLACEMENTS, each, (*programs, *CONSTANT)) for each in self.connections]
+        lists = [Scenario(Kind.LIST, each, programs) for each in self.connections]
         keyed = [
             Scenario(kind, self.middle, programs, keys=keys) for kind in (Kind.LIST, Kind.ITEM) for keys in (1, KEYS)
         ]
         return [
-            *everywhere,
+            *placements,
+            *lists,
             Scenario(Kind.INVENTORY, self.middle, programs),
-            Scenario(Kind.ITEM, self.middle, programs),
+            Scenario(Kind.ITEM, self.middle, (*programs, *CONSTANT)),
             *keyed,
             Scenario(Kind.SEARCH, SEARCH_CONNECTIONS, programs),
         ]

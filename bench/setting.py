@@ -18,7 +18,7 @@ async def setting_of(stage: Stage, plan: Plan) -> Setting:
         bookings=BOOKINGS,
         rounds=plan.rounds,
         seconds=plan.seconds,
-        generator=generator_version(),
+        generator=generator(exact=True) if plan.quick else generator_version(),
         postgres=await stage.ledger.version(),
         python=platform.python_version(),
         kernel=kernel(),

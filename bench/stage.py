@@ -9,22 +9,26 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
 from bench.generate_catalog import COMMON_WORDS, generate
 from bench.ledger import Ledger, open_ledger
+from bench.peers.asgi_app import Responses
 from bench.programs import (
+    BEFORE,
+    CONSTANT,
     ENGINE,
     FASTAPI,
     HYPERCORN,
     OURS,
     Cores,
     Program,
+    Starting,
+    constant,
     engine,
     fastapi,
     import_catalog,
@@ -39,6 +43,8 @@ SLUGS = 256
 BOOKINGS = 16
 """Live bookings with events, in addition to the demo's placements."""
 RELOAD_SECONDS = 60.0
+SERVERS_OWN = ("connection", "date", "server")
+"""Headers that a server adds."""
 
 LIST = "/api/v1/usecases?limit=20"
 PATHS = {
@@ -76,7 +82,7 @@ class Stage:
                 self.chance.shuffle(pairs)
                 return Reads([read(search_path(" ".join(pair))) for pair in pairs])
             case Kind.ITEM:
-                paths = [f"/api/v1/usecases/{slug}" for slug in self.slugs]
+                paths = [entry_path(slug) for slug in self.slugs]
             case _:
                 paths = [PATHS[scenario.kind]]
         if not scenario.keys:
@@ -91,10 +97,15 @@ class Stage:
 
 @asynccontextmanager
 async def set_up(
-    entries: int, data_dir: Path | None, *, alone: bool = False, anywhere: bool = False
+    entries: int,
+    data_dir: Path | None,
+    *,
+    alone: bool = False,
+    anywhere: bool = False,
+    other: Path | None = None,
 ) -> AsyncIterator[Stage]:
-    """Start the service with a catalog of `entries` and, unless `alone`, the peers on the same Postgres. Programs and
-    generator are pinned to different cores unless `anywhere`."""
+    """Start the service with a catalog of `entries` and, unless `alone`, the peers on the same Postgres, with a node of the
+    checkout `other` if there is one. Programs and generator are pinned to different cores unless `anywhere`."""
     cores = Cores(None, None) if anywhere else Cores.of_this_machine()
     async with AsyncExitStack() as stack:
         place = stack.enter_context(temporary_place())
@@ -111,23 +122,49 @@ async def set_up(
         await ledger.settle()
         stage = Stage(programs, ledger, cores, data_dir, postmaster_of(data_dir), bookings)
         if not alone:
-            for start in starters(data_dir, place, cores.server):
-                program = await stack.enter_async_context(start())
-                programs[program.name] = program
+            tell("starting its peers")
+            older = [] if other is None else [joining(BEFORE, data_dir, place, other, cores.server)]
+            await _enter_all(stack, stage, [*peers(data_dir, place, cores.server), *older])
         minted = [await fetch(stage.service, "/api/v1/auth/agent", method="POST") for _ in range(KEYS)]
         stage.keys = [json.loads(answer)["apiKey"] for answer in minted]
         stage.slugs = await ledger.slugs(SLUGS)
         await check_that_answers_agree(stage)
+        if not alone:
+            responses = place / "responses.json"
+            responses.write_text(json.dumps(await asyncio.to_thread(recorded, stage.service, constant_paths(stage))))
+            await _enter_all(stack, stage, [constant(name, responses, place, cores.server) for name in CONSTANT])
+            await check_that_answers_agree(stage)
         yield stage
 
 
-def starters(data_dir: Path, place: Path, core: int | None) -> list[Callable[[], AbstractAsyncContextManager[Program]]]:
-    """A starter for each peer. The peers read the live bookings at their start, so those must exist."""
+def peers(data_dir: Path, place: Path, core: int | None) -> list[Starting]:
+    """The peers, not yet started. They read the live bookings at their start, so those must exist."""
     return [
-        partial(joining, HYPERCORN, data_dir, place, core=core, SERVER__ENGINE="hypercorn"),
-        *(partial(fastapi, name, data_dir, place, core) for name in FASTAPI),
-        partial(engine, place, core),
+        joining(HYPERCORN, data_dir, place, core=core, SERVER__ENGINE="hypercorn"),
+        *(fastapi(name, data_dir, place, core) for name in FASTAPI),
+        engine(place, core),
     ]
+
+
+async def _enter_all(stack: AsyncExitStack, stage: Stage, starting: Iterable[Starting]) -> None:
+    """Start programs at once. If one fails, all of them are stopped."""
+    async with asyncio.TaskGroup() as tasks:
+        started = [tasks.create_task(stack.enter_async_context(each)) for each in starting]
+    stage.programs |= {each.result().name: each.result() for each in started}
+
+
+def constant_paths(stage: Stage) -> list[str]:
+    return [PATHS[Kind.PLACEMENTS], *map(entry_path, stage.slugs)]
+
+
+def recorded(program: Program, paths: Iterable[str]) -> Responses:
+    """The responses of a program, without the headers that a server adds to those of its application."""
+    responses = {}
+    for path in paths:
+        with urllib.request.urlopen(f"http://127.0.0.1:{program.port}{path}", timeout=20) as answer:
+            headers = [(name.lower(), value) for name, value in answer.headers.items()]
+            responses[path] = [each for each in headers if each[0] not in SERVERS_OWN], answer.read().decode()
+    return responses
 
 
 def write_catalog(file: Path, entries: int) -> None:
@@ -148,9 +185,11 @@ def temporary_place() -> Iterator[Path]:
 async def check_that_answers_agree(stage: Stage) -> None:
     """Assert that all programs return the same bodies, and for a search as many entries, since each ranks by its own rules.
     The peers leave out `updatedAt`, which their table lacks. Waits for the service to load the import."""
-    asked = [program for program in stage.programs.values() if program.name != ENGINE]
+    alive = [program for program in stage.programs.values() if program.name not in (ENGINE, *CONSTANT)]
+    fixed = [program for program in stage.programs.values() if program.name in CONSTANT]
     search = search_path("invoice report")
-    for path in [*PATHS.values(), search, f"/api/v1/usecases/{stage.slugs[0]}"]:
+    for path in [*PATHS.values(), search, entry_path(stage.slugs[0])]:
+        asked = [*alive, *fixed] if path in constant_paths(stage) else alive
         for attempt in itertools.count():
             bodies = [json.loads(await fetch(program, path)) for program in asked]
             for body in bodies:
@@ -162,9 +201,10 @@ async def check_that_answers_agree(stage: Stage) -> None:
             if all(body == bodies[0] for body in bodies):
                 break
             if attempt >= RELOAD_SECONDS:
-                raise RuntimeError(f"the programs do not answer the same to GET {path}")
+                others = [each.name for each, body in zip(asked, bodies, strict=True) if body != bodies[0]]
+                raise RuntimeError(f"{', '.join(others)} and {asked[0].name} do not answer the same to GET {path}")
             await asyncio.sleep(1)
-    for program in stage.programs.values():
+    for program in [*alive, *(each for each in stage.programs.values() if each.name == ENGINE)]:
         await check_that_an_event_is_recorded(stage, program)
 
 
@@ -187,6 +227,10 @@ async def fetch(program: Program, path: str, *, method: str = "GET", body: bytes
             return bytes(answer.read())
 
     return await asyncio.to_thread(ask)
+
+
+def entry_path(slug: str) -> str:
+    return f"/api/v1/usecases/{slug}"
 
 
 def search_path(words: str) -> str:

@@ -21,14 +21,14 @@ from urllib.parse import urlencode
 
 from bench.generate_catalog import COMMON_WORDS
 from bench.load import measure
-from bench.programs import ROOT, joining
+from bench.programs import BEFORE, ROOT, checkout, joining
 from bench.results import FIGURES, Cell, Run
 from bench.rounds import REST_SECONDS
 from bench.stage import Stage, fetch, set_up, tell
 from bench.usage import Meter
 from bench.workloads import Reads, read
 
-BEFORE, PLAIN, NOW = "before", "plain", "now"
+PLAIN, NOW = "plain", "now"
 CODINGS = ("gzip", "br")
 LIST = "/api/v1/usecases?limit=100"
 PAGES = 48
@@ -121,7 +121,7 @@ def ratio(cells: dict[str, Cell], name: str, other: str, figure: str) -> str:
 
 async def run(given: argparse.Namespace) -> None:
     async with set_up(given.entries, given.data_dir, alone=True) as stage, AsyncExitStack() as stack:
-        roots = {NOW: ROOT} | ({} if given.before is None else {BEFORE: given.before.resolve()})
+        roots = {NOW: ROOT} | ({} if given.before is None else {BEFORE: given.before})
         for name, root in roots.items():
             tell(f"starting the node {name}")
             program = joining(name, stage.data_dir, stage.data_dir.parent, root, stage.cores.server)
@@ -151,7 +151,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds of each read (5)")
     parser.add_argument("--connections", type=int, default=32, help="connections (32)")
     parser.add_argument("--entries", type=int, default=20_000, help="size of the generated catalog (20000)")
-    parser.add_argument("--before", type=Path, help="another checkout of the same schema to compare plain reads with")
+    parser.add_argument("--before", type=checkout, help="another checkout, not newer, to compare plain reads with")
     parser.add_argument("--data-dir", type=Path, help="keep the data in this directory and reuse its catalog")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     asyncio.run(run(parser.parse_args()))

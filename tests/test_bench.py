@@ -1,9 +1,14 @@
 """The arithmetic of the benchmark: wrong counts and reached goals."""
 
+import argparse
 import itertools
 import json
 import random
+import re
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,15 +19,31 @@ from bench.load import Measured, together
 from bench.memory import REMEMBERED, WINDOW, Course
 from bench.nodes import ONE, THREE, scenarios
 from bench.nodes_report import limit, published, shares
-from bench.programs import OURS
+from bench.peers.asgi_app import program
+from bench.programs import (
+    BEFORE,
+    ENGINE,
+    GRANIAN_READY,
+    GROUPED,
+    HYPERCORN,
+    IDIOMS,
+    OURS,
+    RAW,
+    READY,
+    ROOT,
+    UVICORN,
+    checkout,
+)
 from bench.report import WRONG
 from bench.results import Cell, Ratio, Result, Run, Setting, verdict
+from bench.rounds import complete
 from bench.scenarios import INSERT, Kind, Plan, Scenario
 from bench.search import misspelled
 from bench.usage import Usage
 from bench.workloads import Events, Reads, read
 
 CONNECTIONS = 4
+MODELS = next(iter(IDIOMS))
 
 
 def run_of(*, answers: int = 100, recorded: int = 100, failures: int = 0, seconds: float = 1.0, size: int = 1) -> Run:
@@ -79,8 +100,40 @@ def test_a_missed_figure_says_by_how_much() -> None:
     scenario = Scenario(Kind.BATCH, CONNECTIONS, (OURS, INSERT), size=500)
     cells = {OURS: Cell([run_of(answers=35)]), INSERT: Cell([run_of(answers=100)])}
     [outcome] = outcomes([Result(scenario, cells)], connections=128)
-    assert outcome.goal == Goal("Throughput", 0.7)
-    assert outcome.words == "**missed** by 50%"
+    assert outcome.goal == Goal("Throughput", 0.65)
+    assert outcome.words == "**missed** by 46%"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "goals"),
+    [
+        (
+            Scenario(Kind.EVENT, 128, ()),
+            {ENGINE: [0.36], GROUPED: [2.8], BEFORE: [1.4], MODELS: [6, 0.5], RAW: [5, 0.5]},
+        ),
+        (Scenario(Kind.EVENT, 128, (), repeats=20), {MODELS: [6, 0.5], RAW: [5, 0.5]}),
+        (Scenario(Kind.EVENT, 1, ()), {RAW: [1.1]}),
+        (Scenario(Kind.EVENT, 32, ()), {}),
+        (Scenario(Kind.BATCH, 32, (), size=500), {INSERT: [0.65], BEFORE: [0.6]}),
+        (Scenario(Kind.BATCH, 128, (), size=50), {}),
+        (Scenario(Kind.PLACEMENTS, 128, ()), {MODELS: [5.5], RAW: [5.5], UVICORN: [0.5]}),
+        (Scenario(Kind.PLACEMENTS, 512, ()), {}),
+        (Scenario(Kind.ITEM, 128, ()), {MODELS: [5], RAW: [4.5], UVICORN: [0.5]}),
+        (Scenario(Kind.SEARCH, 16, ()), {MODELS: [1.4], RAW: [1.4]}),
+    ],
+)
+def test_goals_are_those_of_the_programs_that_took_part(scenario: Scenario, goals: dict[str, list[float]]) -> None:
+    def bounds(*programs: str) -> dict[str, list[float]]:
+        result = Result(replace(scenario, programs=programs), {name: Cell([run_of()]) for name in programs})
+        found: dict[str, list[float]] = {}
+        for outcome in outcomes([result], connections=128):
+            found.setdefault(outcome.other, []).append(outcome.goal.bound)
+        return found
+
+    assert bounds(OURS, HYPERCORN, *goals) == goals
+    assert bounds(OURS, HYPERCORN, *(goals.keys() - {BEFORE})) == {
+        name: goals[name] for name in goals.keys() - {BEFORE}
+    }
 
 
 def test_each_seed_has_visitors_of_its_own_and_as_many_repeats_as_wanted() -> None:
@@ -98,6 +151,27 @@ def test_every_scenario_begins_with_the_service_and_stands_once() -> None:
     scenarios = Plan(100, 1, 1, (32, 128, 512), audit=True).scenarios()
     assert len(set(scenarios)) == len(scenarios)
     assert all(each.programs[0] == OURS for each in scenarios)
+
+
+def test_the_quick_plan_has_every_kind_and_every_program() -> None:
+    whole, quick = (
+        Plan(100, 1, 1, (16,), audit=False, quick=quick, other=Path()).scenarios() for quick in (False, True)
+    )
+    assert [each.kind for each in quick] == list(Kind)
+    assert all(each.programs[0] == OURS for each in quick)
+    assert {name for each in quick for name in each.programs} == {name for each in whole for name in each.programs}
+    assert any(each.keys for each in quick)
+    assert any(each.repeats for each in quick)
+    assert all(each.programs[-1] == BEFORE for each in [*whole, *quick])
+
+
+@pytest.mark.parametrize(("answers", "failures"), [(0, 0), (0, 100), (99, 1)])
+def test_a_quick_run_without_answers_or_with_failures_is_refused(answers: int, failures: int) -> None:
+    scenario, run = Scenario(Kind.SEARCH, CONNECTIONS, (OURS,)), run_of(answers=answers, failures=failures)
+    with pytest.raises(
+        RuntimeError, match=rf"q=.*, keyless, service: {answers} requests succeeded and {failures} failed"
+    ):
+        complete(scenario, OURS, run)
 
 
 def followed(*shares: float, answers: int = REMEMBERED) -> Course:
@@ -120,6 +194,53 @@ def test_the_own_generator_sends_reads_in_turn_and_events_that_differ_without_an
     assert [next(reads).split()[1] for _ in range(5)] == [b"/a", b"/b", b"/a", b"/b", b"/a"]
     events = requests_of(Events(["spb_1"], seed=1))
     assert len({next(events) for _ in range(1_000)}) == 1_000
+
+
+async def test_the_plain_program_returns_what_was_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "responses.json"
+    file.write_text(json.dumps({"/a": ([("etag", '"x"')], "{}")}))
+    monkeypatch.setenv("PEER_RESPONSES", str(file))
+    app, sent = program(), []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    for path in ("/a", "/b"):
+        await app({"type": "http", "path": path}, None, send)
+    assert [(each["status"], each["headers"]) for each in sent[::2]] == [(200, [(b"etag", b'"x"')]), (404, [])]
+    assert [each["body"] for each in sent[1::2]] == [b"{}", b""]
+
+
+@pytest.mark.parametrize(
+    ("ready", "log", "found"),
+    [
+        (READY, "info listening on http://127.0.0.1:8080\n", ("8080", None)),
+        (READY, "INFO: Uvicorn running on http://127.0.0.1:81 (Press CTRL+C to quit)", ("81", None)),
+        (GRANIAN_READY, "Listening at: http://127.0.0.1:82\nSpawning worker-1 with PID: 7\n", None),
+        (
+            GRANIAN_READY,
+            "Listening at: http://127.0.0.1:82\nSpawning worker-1 with PID: 7\nStarted worker-1\n",
+            ("82", "7"),
+        ),
+    ],
+)
+def test_a_program_is_ready_when_it_says_so(ready: re.Pattern[str], log: str, found: tuple[str, str | None]) -> None:
+    said = ready.search(log)
+    assert (said and (said["port"], said.groupdict().get("pid"))) == found
+
+
+@pytest.mark.parametrize(
+    ("migrations", "words"),
+    [(["9999_later.sql"], "does not know \\(9999_later\\): exchange the two"), ([], "is no checkout of the service")],
+)
+def test_a_checkout_that_would_migrate_is_refused(tmp_path: Path, migrations: list[str], words: str) -> None:
+    folder = tmp_path / "storage" / "migrations"
+    folder.mkdir(parents=True)
+    for name in migrations:
+        (folder / name).touch()
+    with pytest.raises(argparse.ArgumentTypeError, match=words):
+        checkout(str(tmp_path))
+    assert checkout(str(ROOT)) == ROOT
 
 
 # Nodes.

@@ -110,7 +110,7 @@ class Actor(Generic[M, R]):
             raise
         if not no_timeout:
             self._waiting.add(envelope)
-        return await envelope.reply.wait()
+        return await envelope.wait()
 
     async def ask_for(self, message: M, *kinds: type[K]) -> K:
         """`ask`, for a message whose answer is one of `kinds`."""
@@ -188,7 +188,7 @@ class Actor(Generic[M, R]):
         # A failed request must not be carried out later. One that is in a batch already may still commit: see `compensate`.
         self._mailbox.remove(envelope)
         envelope.given_up = True
-        envelope.reply.fail(StorageUnavailable(f"{self.name} did not answer in time"))
+        envelope.fail(StorageUnavailable(f"{self.name} did not answer in time"))
 
     # The batches.
 
@@ -245,9 +245,9 @@ class Actor(Generic[M, R]):
         else:
             batch.committed = trio.current_time()
             for envelope, answer in zip(envelopes, answers, strict=True):
-                envelope.reply.answer(answer)
+                envelope.answer(answer)
                 # The caller may have been cancelled just as its deadline expired.
-                if envelope.given_up or (envelope.reply.left and envelope.due <= batch.committed):
+                if envelope.given_up or (envelope.left and envelope.due <= batch.committed):
                     self.compensate(envelope.message, answer)
         finally:
             batch.ended = trio.current_time()
@@ -296,4 +296,4 @@ class Actor(Generic[M, R]):
 
 def _fail(envelopes: Sequence[Envelope[M, R]], error: BaseException) -> None:
     for envelope in envelopes:
-        envelope.reply.fail(copy_of(error))
+        envelope.fail(copy_of(error))

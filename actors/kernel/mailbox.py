@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, TypeVar
 
@@ -114,20 +114,22 @@ def copy_of(error: BaseException) -> BaseException:
     return one
 
 
-@dataclass(slots=True, eq=False)
-class Envelope(Generic[M, R]):
-    """A message with the slot for its answer. `weight` is the room it takes in a mailbox and in a batch, `due` when its
-    caller gives up (Trio's clock). `request_id` and `trace` are those of the task that makes it. `given_up`: its caller
-    got an error. `queued`: it is in a mailbox."""
+class Envelope(Reply[R], Generic[M, R]):
+    """A message and its reply. `weight` is the room it takes in a mailbox and in a batch, `due` when its caller gives up
+    (Trio's clock). `request_id` and `trace` are those of the task that makes it. `given_up`: its caller got an error.
+    `queued`: it is in a mailbox."""
 
-    message: M
-    weight: int = 1
-    due: float = inf
-    reply: Reply[R] = field(default_factory=Reply)
-    request_id: str = field(default_factory=request_id.get)
-    trace: TraceContext | None = field(default_factory=trace_context.get)
-    given_up: bool = False
-    queued: bool = False
+    __slots__ = ("due", "given_up", "message", "queued", "request_id", "trace", "weight")
+
+    def __init__(self, message: M, weight: int = 1, due: float = inf) -> None:
+        super().__init__()
+        self.message = message
+        self.weight = weight
+        self.due = due
+        self.request_id = request_id.get()
+        self.trace = trace_context.get()
+        self.given_up = False
+        self.queued = False
 
 
 class Mailbox(Generic[M, R]):
@@ -149,13 +151,15 @@ class Mailbox(Generic[M, R]):
         """Add an envelope. Raises `Overloaded` (full) or `Stopped` (closed) at once."""
         if self.closed:
             raise Stopped
-        if self.weight + envelope.weight > self.capacity:
+        weight = self.weight + envelope.weight
+        if weight > self.capacity:
             raise Overloaded
         envelope.queued = True
         self._waiting.append(envelope)
-        self.weight += envelope.weight
-        self.peak = max(self.peak, self.weight)
-        if self._holds(self._wanted):
+        self.weight = weight
+        if weight > self.peak:
+            self.peak = weight
+        if self._wanted != NO_MORE and self._holds(self._wanted):
             self._wanted = NO_MORE
             self._arrival.unpark()
 
@@ -211,7 +215,7 @@ class Mailbox(Generic[M, R]):
             envelope = self._waiting.popleft()
             envelope.queued = False
             self.weight -= envelope.weight
-            envelope.reply.fail(copy_of(error))
+            envelope.fail(copy_of(error))
 
     def __len__(self) -> int:
         return len(self._waiting)

@@ -54,9 +54,9 @@ class WaitingCallers(Generic[M, R]):
 
     def forget_answered(self) -> None:
         """Drop answered envelopes from the front. Replies come in about the order of the calls."""
-        while self._in_order and self._in_order[0].reply.given:
+        while self._in_order and self._in_order[0].given:
             self._in_order.popleft()
-        while self._by_deadline and self._by_deadline[0][2].reply.given:
+        while self._by_deadline and self._by_deadline[0][2].given:
             heappop(self._by_deadline)
 
     def __len__(self) -> int:
@@ -64,5 +64,5 @@ class WaitingCallers(Generic[M, R]):
 
 
 def _fail(envelope: Envelope[M, R], fail: Callable[[Envelope[M, R]], None]) -> None:
-    if not envelope.reply.given:
+    if not envelope.given:
         fail(envelope)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol, TypeVar
 
 from actors.clock import Clock
@@ -119,6 +119,10 @@ class Caller:
         return [scope for scope in scopes if scope not in self.resolved.key.scopes]
 
 
+anonymous = lru_cache(1_024)(Caller)
+"""The caller without a key at an address."""
+
+
 async def authenticate(
     authorization: str | None,
     access: Access,
@@ -136,10 +140,10 @@ async def authenticate(
     unknown keys can use only keys that this node knows. `require_passkey` is `admin.require_passkey`.
     """
     if access is Access.PUBLIC:
-        return Caller(address)
+        return anonymous(address)
     if authorization is None:
         if access is Access.OPTIONAL:
-            return Caller(address)
+            return anonymous(address)
         return no_key()
     scheme, _, text = authorization.partition(" ")
     text = text.strip(" ")

@@ -70,14 +70,6 @@ class Budgets:
             Budget.EXPORT: config.account.exports_per_hour,
         }
 
-    def read(self, address: str, budget: Budget) -> Allowance:
-        """Count one request without a key. Reads of ads have a limit of their own: whole offices, and servers that render
-        pages for others, read them from one address."""
-        config, now_ms = self._config, self._clock.now_ms()
-        if budget is Budget.PLACEMENTS:
-            return self._placements.hit(limited_as(address), config.placements.per_minute, now_ms)
-        return self._minutes.hit(limited_as(address), config.keyless.per_minute, now_ms)
-
     def page(self, address: str) -> Allowance:
         """Count one page view, however many operations the page calls."""
         return self._pages.hit(limited_as(address), self._config.pages.per_minute, self._clock.now_ms())
@@ -87,10 +79,15 @@ class Budgets:
         self._pages.subtract(limited_as(address), self._clock.now_ms())
 
     def spend(self, budget: Budget, address: str) -> Allowance:
-        """Count one request of an operation with its own budget."""
+        """Count one request. Reads of ads have a limit of their own: whole offices, and servers that render pages for others,
+        read them from one address."""
         if budget is Budget.EVENTS:
             return self.events(address, 1)
         now_ms = self._clock.now_ms()
+        if budget is Budget.KEYLESS:
+            return self._minutes.hit(limited_as(address), self._config.keyless.per_minute, now_ms)
+        if budget is Budget.PLACEMENTS:
+            return self._placements.hit(limited_as(address), self._config.placements.per_minute, now_ms)
         if budget is Budget.EXPOSED:
             return self._minutes.hit(f"{budget.value} {limited_as(address)}", self._config.keyless.per_minute, now_ms)
         if budget is Budget.DEVICE_POLL:

@@ -21,7 +21,7 @@ JOINED = 32 * 1024
 larger body."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_LINES = {status.value: b"HTTP/1.1 %d %b\r\n" % (status, status.phrase.encode()) for status in HTTPStatus}
+_LINES = {status.value: b"HTTP/1.1 %d %b" % (status, status.phrase.encode()) for status in HTTPStatus}
 
 
 class ReadBuffer:
@@ -42,9 +42,9 @@ class RequestResponseCycle(Exchange):
     __slots__ = ("_body", "_chunked", "_continuing", "_incoming", "_keep_alive")
 
     def __init__(self, incoming: ReadBuffer, conditions: Conditions, head: Head) -> None:
-        super().__init__(conditions, head, incoming.began, reading=head.body is not None)
+        self._body: Body | None = head.reader()
+        super().__init__(conditions, head, incoming.began, reading=self._body is not None)
         self._incoming = incoming
-        self._body: Body | None = head.body
         self._continuing = trio.Lock() if head.expects_continue else None
         self._keep_alive = head.keep_alive
         self._chunked = False
@@ -97,48 +97,41 @@ class RequestResponseCycle(Exchange):
     def _response_head(self, start: Message, content: bytes, more: bool) -> bytes:
         """The response's head, for this first part of its body."""
         status: int = start["status"]
-        parts = [_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
+        lines = [_LINES.get(status) or b"HTTP/1.1 %d " % status]
         length: bytes | None = None
         conditions = self._conditions
         keep = self._keep_alive and not conditions.leaving
         headers = start["headers"]
-        lines = len(headers) + 2
-        for name, value in headers:
-            name = name.lower()
+        for header in headers:
+            name = header[0].lower()
             if name not in FRAMED:
-                parts += (name, b": ", value, b"\r\n")
-                continue
-            lines -= 1
-            if name == b"content-length":
-                length = value
+                lines.append(b": ".join(header))
+            elif name == b"content-length":
+                length = header[1]
             elif name == b"connection":
-                keep = keep and b"close" not in value.lower()
+                keep = keep and b"close" not in header[1].lower()
         if self._body is not None and keep:
             # If the response precedes the end of the request, the start of the next request is unknown.
             keep = self._body.ends_within(self._incoming.buffer)
         length = self._begin_response(status, length, content, more)
         if length is not None:
-            lines += 1
-            parts += (b"content-length: ", length, b"\r\n")
+            lines.append(b"content-length: " + length)
         elif not self._bodiless:
             if self._head.version == "1.1":
                 self._chunked = True
-                lines += 1
-                parts.append(b"transfer-encoding: chunked\r\n")
+                lines.append(b"transfer-encoding: chunked")
             else:
                 keep = False
         self._keep_alive = keep
         if not keep:
-            lines += 1
-            parts.append(b"connection: close\r\n")
+            lines.append(b"connection: close")
         elif self._head.version == "1.0":
-            lines += 1
-            parts.append(b"connection: keep-alive\r\n")
-        parts += (b"date: ", conditions.date, b"\r\n")
-        head = b"".join(parts)
-        if head.count(b"\n") != lines or head.count(b"\r") != lines:
+            lines.append(b"connection: keep-alive")
+        lines += (b"date: " + conditions.date, b"", b"")
+        head = b"\r\n".join(lines)
+        if head.count(b"\n") != len(lines) - 1 or head.count(b"\r") != len(lines) - 1:
             raise ValueError("a header of the response holds a line break, which could start another response")
-        return head + b"\r\n"
+        return head
 
     def _framed(self, content: bytes, more: bool) -> bytes:
         """A part of the body with its framing."""

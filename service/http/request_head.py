@@ -8,9 +8,9 @@ accept the same methods, paths, hosts and headers.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import httptools
 
@@ -25,6 +25,11 @@ LONGEST_HEAD = 16 * 1024
 
 MAX_FIELDS = 64
 """Header fields; then 431."""
+
+REMEMBERED_HEADS = 512
+REMEMBERED_BYTES = 1024
+"""The parsed heads that are remembered, and the longest of them. Clients that keep their connection, relays among them, send
+the same head with each request."""
 
 _METHOD = rb"[A-Z][A-Z-]{0,39}"
 _TARGET = rb"[!\"$-~]++"
@@ -64,11 +69,26 @@ class BadRequest(Exception):
         self.message = message
 
 
+class Fields(tuple[tuple[bytes, bytes], ...]):
+    """The header fields of a request, in order. Names are in lower case."""
+
+    @cached_property
+    def by_name(self) -> Mapping[str, str]:
+        """The decoded values by name. The values of a repeated field are joined by commas, those of cookies, which may
+        contain commas, by semicolons (RFC 9113, 8.2.3)."""
+        headers: dict[str, str] = {}
+        for name, value in self:
+            key, text = name.decode("latin-1"), value.decode("latin-1")
+            headers[key] = f"{headers[key]}{'; ' if key == 'cookie' else ', '}{text}" if key in headers else text
+        return headers
+
+
 class Head:
-    """A parsed head. llhttp calls `on_url` and `on_header`; `parse_head` sets the rest."""
+    """A parsed head. Requests with the same head may share it."""
 
     __slots__ = (
-        "body",
+        "_chunked",
+        "_length",
         "expects_continue",
         "headers",
         "keep_alive",
@@ -76,7 +96,6 @@ class Head:
         "path",
         "query",
         "special",
-        "target",
         "version",
     )
 
@@ -84,17 +103,42 @@ class Head:
         self.method = method
         self.version = version
         """`1.0`, `1.1` or `2`."""
-        self.target = b""
         self.path = b""
         """Still percent-encoded, without the query."""
         self.query = b""
-        self.headers: list[tuple[bytes, bytes]] = []
-        """Names are in lower case."""
+        self.headers = Fields()
         self.special: list[tuple[bytes, bytes]] = []
         """The headers that determine the host, the connection and the body."""
         self.keep_alive = False
-        self.body: Body | None = None
         self.expects_continue = False
+        self._length = 0
+        self._chunked = False
+
+    @property
+    def has_body(self) -> bool:
+        return self._chunked or self._length > 0
+
+    def reader(self) -> Body | None:
+        """A fresh reader of the body, if there is one."""
+        if self._length:
+            return ContentLengthReader(self._length)
+        return ChunkedReader() if self._chunked else None
+
+    def frame(self, length: int | None, *, chunked: bool) -> None:
+        """Set how the body ends."""
+        self._length = length or 0
+        self._chunked = chunked
+
+
+class _Lines:
+    """What llhttp reads from a head. It calls `on_url` and `on_header`."""
+
+    __slots__ = ("fields", "special", "target")
+
+    def __init__(self) -> None:
+        self.target = b""
+        self.fields: list[tuple[bytes, bytes]] = []
+        self.special: list[tuple[bytes, bytes]] = []
 
     def on_url(self, url: bytes) -> None:
         self.target = url  # called once, because the head is fed whole
@@ -102,7 +146,7 @@ class Head:
     def on_header(self, name: bytes, value: bytes) -> None:
         # llhttp keeps the blanks after a value, which are not part of it.
         pair = name.lower(), value.rstrip(b" \t")
-        self.headers.append(pair)
+        self.fields.append(pair)
         if pair[0] in _SPECIAL:
             self.special.append(pair)
 
@@ -126,28 +170,34 @@ def find_head(data: bytes, scanned: int = 0) -> int:
 
 def parse_head(data: bytes) -> Head:
     """Parse one whole head. Raises `BadRequest`."""
+    return _remembered(data) if len(data) <= REMEMBERED_BYTES else _parse(data)
+
+
+def _parse(data: bytes) -> Head:
     match = _HEAD.fullmatch(data)
     if match is None:
         raise _rejection_of(data)
     method, minor = match.groups()
     if len(data) > LONGEST_LINE and data.find(b"\r\n") > LONGEST_LINE:
         raise BadRequest(414, "The request line is longer than 8 KiB.")
-    head = Head(method.decode(), "1.1" if minor == b"1" else "1.0")
+    lines = _Lines()
     try:
-        httptools.HttpRequestParser(head).feed_data(data)
+        httptools.HttpRequestParser(lines).feed_data(data)
     except httptools.HttpParserUpgrade:
         pass  # A server may ignore the request to upgrade (RFC 9110, section 7.8).
     except httptools.HttpParserInvalidMethodError:
         # llhttp has a fixed list of methods. The application decides which ones a path allows.
-        other = parse_head(b"GET" + data[match.end(1) :])
-        other.method = head.method
+        other = _parse(b"GET" + data[match.end(1) :])
+        other.method = method.decode()
         return other
     except httptools.HttpParserError:
         raise BadRequest(400, "The request's head cannot be read.") from None
-    if len(head.headers) > MAX_FIELDS:
+    if len(lines.fields) > MAX_FIELDS:
         raise BadRequest(431, "The request has more than 64 header fields.")
+    head = Head(method.decode(), "1.1" if minor == b"1" else "1.0")
+    head.headers, head.special = Fields(lines.fields), lines.special
     host = _check_special(head)
-    target = head.target
+    target = lines.target
     if target[0] != _SLASH or method == b"CONNECT":
         target = _origin_form(method, target, host)
     if b"?" in target:
@@ -155,6 +205,9 @@ def parse_head(data: bytes) -> Head:
     else:
         head.path = target
     return head
+
+
+_remembered = lru_cache(REMEMBERED_HEADS)(_parse)
 
 
 def parse_fields(fields: Iterable[tuple[bytes, bytes]], *, whole: bool) -> Head:
@@ -189,11 +242,11 @@ def parse_fields(fields: Iterable[tuple[bytes, bytes]], *, whole: bool) -> Head:
     data = b"\r\n".join(lines) + b"\r\n\r\n"
     if len(data) > LONGEST_HEAD:
         raise _too_long()
-    head = parse_head(data)
-    if head.headers != pairs:
+    head = _parse(data)
+    if list(head.headers) != pairs:
         # A name in capitals, blanks around a value, or a line break that would begin another field.
         raise BadRequest(400, "A header field is not well formed.")
-    if whole and head.body is not None:
+    if whole and head.has_body:
         raise BadRequest(400, "The request has a Content-Length and no body.")
     head.version = "2"
     head.expects_continue = not whole and any(name == b"expect" for name, _ in head.special)
@@ -251,14 +304,11 @@ def _check_special(head: Head) -> bytes | None:
             head.expects_continue = True
     if host is None and is_1_1:
         raise BadRequest(400, "The request has no Host header.")
-    if coding is not None:
-        if length is not None:
-            raise BadRequest(400, "Content-Length and Transfer-Encoding cannot be combined.")
-        head.body = ChunkedReader()
-    elif length:
-        head.body = ContentLengthReader(length)
+    if coding is not None and length is not None:
+        raise BadRequest(400, "Content-Length and Transfer-Encoding cannot be combined.")
+    head.frame(length, chunked=coding is not None)
     head.keep_alive = keeps and not closes  # RFC 9112, section 9.3: `close` wins
-    head.expects_continue = head.expects_continue and head.body is not None
+    head.expects_continue = head.expects_continue and head.has_body
     return host
 
 

@@ -14,7 +14,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.cors import SHARED, preflight_headers
-from service.api.dispatch import dispatch
+from service.api.dispatch import Pipeline
 from service.api.errors import Family, internal_error, not_valid, too_large
 from service.api.mcp.endpoint import PATH as MCP_PATH
 from service.api.mcp.endpoint import SLASHED as MCP_SLASHED
@@ -104,12 +104,17 @@ def build_app(
     _refuse_doubled_slash(app)
     _share_published(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
-    fast_path = FastPath(cast(App, app), services, operations, compressor)
-    return request_middleware(fast_path, services, metrics, operations, tracer)
+    fast_path = FastPath(services, operations, compressor)
+    return request_middleware(cast(App, app), services, metrics, operations, tracer, fast_path)
 
 
 def request_middleware(
-    app: App, services: Services, metrics: Metrics, operations: Sequence[Operation], tracer: Tracer | None
+    app: App,
+    services: Services,
+    metrics: Metrics,
+    operations: Sequence[Operation],
+    tracer: Tracer | None,
+    fast_path: FastPath | None = None,
 ) -> RequestMiddleware:
     """The middleware of a node around `app`. It records spans if there is a `tracer`."""
     routes = {operation.name: operation.path for operation in operations}
@@ -122,6 +127,7 @@ def request_middleware(
         Hsts.of(services.config.server),
         services.proxies,
         lambda: services.health.stopping,
+        fast_path,
     )
 
 
@@ -145,12 +151,14 @@ def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
 
 
 def _operation_view(services: Services, operation: Operation, compressor: Compressor) -> View:
+    pipeline = Pipeline(services, operation)
+
     async def view(**path_values: str) -> Response:
         note("operation", operation.name)
         body = cast(bytes, await request.get_data(cache=False)) if operation.reads else b""
         scope = cast(Scope, request.scope)
         call = request_of(scope, headers_of(scope), path_values, body, services.proxies)
-        return response_of(await compressor.encode(await dispatch(services, operation, call), call.headers))
+        return response_of(await compressor.encode(await pipeline.answer(call), call.headers))
 
     return view
 

@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from operator import itemgetter
 from typing import Any
@@ -13,16 +14,18 @@ import trio
 
 from actors.clock import Entropy
 from actors.kernel.mailbox import request_id, trace_context
-from service.api.messages import RequestTrace, trace
+from service.api.messages import Answer, RequestTrace, trace
 from service.config.deployment import is_public
 from service.config.process import Server
 from service.http.addresses import Networks
-from service.http.asgi import App, Message, Receive, Scope, Send
+from service.http.asgi import App, Headers, Message, Receive, Scope, Send
+from service.http.exchange import BODILESS
 from service.observability.client_address import Proxies
 from service.observability.logs import Line, masked
 from service.observability.metrics import Metrics
 from service.observability.refusal_log import LEFT, RefusalLog
 from service.observability.tracing import HEADER, Tracer, caller_of
+from service.web.fast_path import FastPath
 from service.web.requests import headers_of
 
 log = logging.getLogger("service.access")
@@ -37,6 +40,7 @@ FAILED = HTTPStatus.BAD_REQUEST.value
 INTERNAL_ERROR = HTTPStatus.INTERNAL_SERVER_ERROR.value
 
 REQUEST_ID = b"x-request-id"
+_GIVEN, _CALLED = REQUEST_ID.decode(), HEADER.decode()
 _HARMLESS = re.compile(rb"[0-9A-Za-z._-]{1,64}")
 
 ID_BYTES = 12
@@ -86,7 +90,8 @@ NO_HSTS = Hsts(0)
 
 
 class RequestMiddleware:
-    """An ASGI application around another. `stopping` returns whether the node is shutting down."""
+    """An ASGI application around another, which gets the requests that the fast path does not answer. `stopping` returns
+    whether the node is shutting down."""
 
     def __init__(
         self,
@@ -97,10 +102,12 @@ class RequestMiddleware:
         hsts: Hsts,
         proxies: Proxies,
         stopping: Callable[[], bool] = lambda: False,
+        fast_path: FastPath | None = None,
     ) -> None:
         self._hsts = hsts
         self._proxies = proxies
         self._app = app
+        self._fast_path = fast_path
         self._stopping = stopping
         self._metrics = metrics
         self._refusals = refusals
@@ -116,40 +123,44 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        notes = self._begin(scope)
+        headers = headers_of(scope)
+        notes = self._begin(scope, headers)
         started = trio.current_time()
-        status = LEFT
-
-        async def sending(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                _add_headers(message, notes.request_id)
-                if self._hsts.holds(scope):
-                    message["headers"].append(self._hsts.header)
-                if self._stopping() and scope["http_version"] in ("1.0", "1.1"):
-                    # The client then sends no further request into a connection that is about to close.
-                    message["headers"].append((b"connection", b"close"))
-            await send(message)
-
+        response = _Response(send, partial(self._complete, scope, notes))
         try:
-            await self._app(scope, receive, sending)
+            found = None if self._fast_path is None else self._fast_path.find(scope, headers)
+            if self._fast_path is None or found is None:
+                await self._app(scope, receive, response.send)
+            elif (answer := await self._fast_path.answer(found, scope, headers, receive)) is not None:
+                await response.send_whole(answer)
         except Exception:
-            if status == LEFT:
-                status = INTERNAL_ERROR  # the server sends this
+            if response.status == LEFT:
+                response.status = INTERNAL_ERROR  # the server sends this
             raise
         finally:
-            self._end(scope, notes, notes.status or status, trio.current_time() - started)
+            self._end(scope, notes, notes.status or response.status, trio.current_time() - started)
 
-    def _begin(self, scope: Scope) -> RequestTrace:
+    def _begin(self, scope: Scope, headers: Mapping[str, str]) -> RequestTrace:
         """The notes of a request, whose ids stand in all log lines from here on."""
-        headers = scope["headers"]
-        names = dict(headers)
-        notes = RequestTrace((_given_id(headers) if REQUEST_ID in names else None) or self._new_id())
+        notes = RequestTrace((_GIVEN in headers and _given_id(scope["headers"])) or self._new_id())
         trace.set(notes)
         request_id.set(notes.request_id)
-        trace_context.set(caller_of(headers) if HEADER in names else None)
+        trace_context.set(caller_of(scope["headers"]) if _CALLED in headers else None)
         return notes
+
+    def _complete(self, scope: Scope, notes: RequestTrace, headers: Headers) -> None:
+        """Add the headers of all responses, except those that the response sets itself. ASGI requires names in lower case."""
+        headers.append((REQUEST_ID, notes.request_id.encode()))
+        if _OURS.isdisjoint(map(_NAME, headers)):
+            headers += COMMON
+        else:
+            present = set(map(_NAME, headers))
+            headers += [pair for pair in COMMON if pair[0] not in present]
+        if self._hsts.holds(scope):
+            headers.append(self._hsts.header)
+        if self._stopping() and scope["http_version"] in ("1.0", "1.1"):
+            # The client then sends no further request into a connection that is about to close.
+            headers.append((b"connection", b"close"))
 
     def _end(self, scope: Scope, notes: RequestTrace, status: int, seconds: float) -> None:
         self._metrics.answered(notes.operation or "other", status, seconds, notes.refusal)
@@ -192,16 +203,34 @@ def _given_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     return None
 
 
-def _add_headers(message: Message, name: str) -> None:
-    """Add the common headers, except those that the response sets itself. ASGI requires names in lower case."""
-    headers = list(message.get("headers", ()))
-    headers.append((REQUEST_ID, name.encode()))
-    if _OURS.isdisjoint(map(_NAME, headers)):
-        headers += COMMON
-    else:
-        present = set(map(_NAME, headers))
-        headers += [pair for pair in COMMON if pair[0] not in present]
-    message["headers"] = headers
+class _Response:
+    """Sends the response to one request. `complete` adds headers to it."""
+
+    __slots__ = ("_complete", "_send", "status")
+
+    def __init__(self, send: Send, complete: Callable[[Headers], None]) -> None:
+        self.status = LEFT
+        self._send = send
+        self._complete = complete
+
+    async def send(self, message: Message) -> None:
+        """Send a message of an application."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", ())]
+            self._complete(message["headers"])
+        await self._send(message)
+
+    async def send_whole(self, answer: Answer) -> None:
+        """Send an answer of the fast path."""
+        headers: Headers = []
+        if answer.status not in BODILESS:
+            headers = [(b"content-type", answer.content_type.encode()), (b"content-length", b"%d" % len(answer.body))]
+        headers += [(name.encode(), value.encode()) for name, value in answer.headers]
+        self._complete(headers)
+        self.status = answer.status
+        await self._send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": answer.body, "more_body": False})
 
 
 class TracedMiddleware(RequestMiddleware):
@@ -216,8 +245,8 @@ class TracedMiddleware(RequestMiddleware):
         self._tracer = tracer
         self._routes = routes
 
-    def _begin(self, scope: Scope) -> RequestTrace:
-        notes = super()._begin(scope)
+    def _begin(self, scope: Scope, headers: Mapping[str, str]) -> RequestTrace:
+        notes = super()._begin(scope, headers)
         notes.span = self._tracer.begin(trace_context.get())
         if notes.span is not None:
             trace_context.set(notes.span.context)

@@ -1,10 +1,11 @@
 """Turns an ASGI scope into the request of operations and pages."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from service.api.messages import Request, note
 from service.http.asgi import Scope
 from service.http.header_lists import members
+from service.http.request_head import Fields
 from service.observability.client_address import Proxies
 
 HTML, JSON = "text/html", "application/json"
@@ -13,19 +14,10 @@ ACCEPT_CHARACTERS = 1_000
 """The part of Accept that is read. Those of browsers have about 150 characters."""
 
 
-def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers by lower-case name. The values of a repeated header are joined by commas, those of cookies, which may
-    contain commas, by semicolons (RFC 9113, 8.2.3)."""
-    pairs: Collection[tuple[bytes, bytes]] = scope["headers"]
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
-    if len(headers) == len(pairs):
-        return headers
-    headers = {}
-    for name, value in pairs:
-        key, text = name.decode("latin-1"), value.decode("latin-1")
-        between = "; " if key == "cookie" else ", "
-        headers[key] = f"{headers[key]}{between}{text}" if key in headers else text
-    return headers
+def headers_of(scope: Scope) -> Mapping[str, str]:
+    """The headers by lower-case name, which requests with the same head share."""
+    fields = scope["headers"]
+    return (fields if isinstance(fields, Fields) else Fields(fields)).by_name
 
 
 def request_of(

@@ -50,7 +50,7 @@ class State(Enum):
 class EmbeddedLimits:
     """Bounds of one embedded Postgres. `start_seconds` is long because replaying the WAL after a crash may take minutes."""
 
-    start_seconds: float = 300.0
+    start_seconds: float = 900.0
     stop_seconds: float = 30.0
     restarts: int = 5
     restart_window_seconds: float = 60.0

@@ -23,7 +23,7 @@ from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.operations.events import BATCH_BYTES, EVENT_BYTES
 from service.http.asgi import App, Message, Receive, Scope, Send
-from service.web.app import build_app
+from service.web.app import build_app, request_middleware
 from service.web.compression import Compressor
 from service.web.fast_path import FastPath
 from tests.api.asgi import READER, Client, Response
@@ -289,14 +289,14 @@ async def test_an_absent_store_is_answered_alike(both: Both, name: str) -> None:
 
 
 @every_operation
-@pytest.mark.parametrize("part", ["actor", "budgets", "config", "clock"])
+@pytest.mark.parametrize("part", ["actor", "budgets", "proxies", "clock"])
 async def test_a_bug_is_answered_alike(both: Both, name: str, part: str) -> None:
     """A bug in an actor, in code for all requests, for this kind of request, or in the handler."""
     key = both.key() if part == "actor" else None
     both.plant(lambda world: setattr(world.memory, "before", broken) if key else setattr(world.services, part, None))
     words = (await both.good(name, key)).words
     assert words in ("200", "500 internal_error")
-    if part in ("actor", "config"):
+    if part in ("actor", "proxies"):
         assert words == "500 internal_error"
 
 
@@ -600,7 +600,8 @@ async def _through(
 ) -> tuple[list[Message], list[str]]:
     """The responses of a fast path, and the requests that it leaves to the application."""
     app, reached = refusing()
-    lane = FastPath(app, world.services, operations, Compressor())
+    fast_path = FastPath(world.services, operations, Compressor())
+    lane = request_middleware(app, world.services, world.metrics, operations, None, fast_path)
     body: Message = {"type": "http.request", "body": json.dumps(GOOD[name][2]).encode(), "more_body": False}
     return await sent_by(lane, scope_of(name, **change), reading(body)()), reached
 

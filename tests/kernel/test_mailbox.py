@@ -167,7 +167,7 @@ async def test_failing_all_answers_everything_that_waits() -> None:
     assert (len(mailbox), mailbox.weight) == (0, 0)
     for envelope in envelopes:
         with pytest.raises(Stopped):
-            await envelope.reply.wait()
+            await envelope.wait()
 
 
 def test_a_twin_tells_where_and_why_it_went_wrong_as_the_error_does() -> None:

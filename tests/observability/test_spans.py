@@ -270,7 +270,9 @@ def test_the_links_of_a_batch_are_bounded() -> None:
     async def make() -> None:
         tracer = tracer_of(exporter, 1.0)
         traces = [TraceContext(f"{number:032x}", "b" * 16, sampled=number % 3 > 0) for number in range(1, 601)]
-        envelopes: Sequence[Envelope[int, int]] = [Envelope(0, trace=trace) for trace in [*traces, *traces, None]]
+        envelopes: Sequence[Envelope[int, int]] = [Envelope(0) for _ in range(1_201)]
+        for envelope, trace in zip(envelopes, [*traces, *traces, None], strict=True):
+            envelope.trace = trace
         now = trio.current_time()
         tracer.batch(ServedBatch("keys", envelopes, 1_201, now, now, now, 1))
         tracer.batch(ServedBatch("keys", envelopes[2::3], 400, now, now, now, 1))

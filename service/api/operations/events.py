@@ -27,6 +27,7 @@ EVENT_BYTES = 4 * 1024
 BATCH_BYTES = 128 * 1024
 """500 events of 262 bytes. An event with an id of this service has 113 bytes, indented 161."""
 
+_PURPOSES = ("sec-purpose", "purpose")
 KINDS = {kind.value: kind for kind in Kind}
 DROPPED = {each: (*NO_STORE, ("x-event-dropped", each.value)) for each in EventOutcome}
 RESULTS = {each: b'{"recorded":false,"dropped":"%s"}' % each.encode() for each in EventOutcome}
@@ -42,18 +43,14 @@ async def record_event(services: Services, call: Call) -> Answer | Refused:
         window = (await _windows(services, [body.bookingId])).get(body.bookingId)
     if window is None:
         return Refused(Code.NOT_FOUND, "There is no booking with this id.")
-    outcome = _dropped(call.request.headers) or _inactive(window, services.clock.now_ms())
-    origin = call.request.headers.get("origin")
-    if outcome is not None:
+    headers = call.request.headers
+    outcome = _dropped(headers) or _inactive(window, services.clock.now_ms())
+    if outcome is None:
+        outcome = await _record(services, call, body)
+    else:
+        services.events.count(outcome, body.bookingId)
+    if "origin" in headers:
         _saw(services, call, KINDS[body.kind], outcome)
-        return event_answer(services.events.count(outcome, body.bookingId))
-    unit = _unit(call)
-    [event] = _events([body]) if unit is Unit.DEVICE else _events_of_day([body], call)
-    site = services.sites.number_of(origin)
-    outcome = await _record(services, call.request.client, event, site, unit)
-    if site == OTHER and outcome is EventOutcome.RECORDED:
-        services.sites.recorded(origin, network_of(call.request.client))
-    _saw(services, call, event.kind, outcome)
     return event_answer(outcome)
 
 
@@ -64,20 +61,24 @@ def _saw(services: Services, call: Call, kind: Kind, outcome: EventOutcome) -> N
         services.sites.saw(origin, network_of(call.request.client), kind, outcome)
 
 
-async def _record(services: Services, address: str, event: Event, site: int | None, unit: Unit) -> EventOutcome:
+async def _record(services: Services, call: Call, body: EventBody) -> EventOutcome:
     """Record an event, unless its address has added as many to the booking as it may. Only recorded events count."""
-    budgets = services.budgets
-    unused = budgets.count_events(address, event.booking_id)
+    budgets, address, origin = services.budgets, call.request.client, call.request.headers.get("origin")
+    unused = budgets.count_events(address, body.bookingId)
     if not unused:
-        return services.events.count(EventOutcome.CAPPED, event.booking_id)
+        return services.events.count(EventOutcome.CAPPED, body.bookingId)
+    unit = _unit(call)
+    [event] = _events([body]) if unit is Unit.DEVICE else _events_of_day([body], call)
+    site = services.sites.number_of(origin)
+    outcome = EventOutcome.UNAVAILABLE
     try:
         outcome = await services.events.record(event, site, unit)
-        if outcome is EventOutcome.RECORDED:
-            unused = 0
-        return outcome
     finally:
-        if unused:
-            budgets.uncount_events(address, event.booking_id)
+        if outcome is not EventOutcome.RECORDED:
+            budgets.uncount_events(address, body.bookingId)
+    if site == OTHER and outcome is EventOutcome.RECORDED:
+        services.sites.recorded(origin, network_of(address))
+    return outcome
 
 
 def event_answer(outcome: EventOutcome) -> Answer:
@@ -181,7 +182,7 @@ def _dropped(headers: Mapping[str, str]) -> EventOutcome | None:
     """The outcome of a request that no visitor of a page sent, or None."""
     if is_crawler(headers.get("user-agent", "")):
         return EventOutcome.CRAWLER
-    if "prefetch" in headers.get("sec-purpose", "").lower() or "prefetch" in headers.get("purpose", "").lower():
+    if any("prefetch" in headers[name].lower() for name in _PURPOSES if name in headers):
         return EventOutcome.PREFETCH
     return None
 
