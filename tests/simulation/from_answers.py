@@ -1,0 +1,102 @@
+"""Which planted bugs the judge finds from answers alone, each in the first seeds in which the oracle finds it."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tests.simulation.recorder import FROM_ANSWERS
+from tests.simulation.scenes import BUGS
+from tests.simulation.world import run
+
+SECONDS = 20.0
+SEEDS = 8
+"""Seeds that are tried with each bug, after that of `FOUND_BY`."""
+SHOWN = 1
+"""A bug that the oracle has found in so many seeds, and the judge in none of them, is one that it does not find."""
+
+FOUND_BY = {
+    "accepted-again-and-written-again": 5,
+    "administrator-remembered": 2,
+    "amount-not-compared": 4,
+    "closed-dispute-opened-again": 3,
+    "declined-refund-without-weeks": 2,
+    "disputed-and-shown": 2,
+    "doubt-divided-anew": 2,
+    "early-reports-forgotten": 25,
+    "end-waits-for-nobody": 2,
+    "ended-session-grants": 3,
+    "ended-text-let-in": 2,
+    "excess-not-credited": 15,
+    "failed-refund-stays-credited": 2,
+    "failure-taken-for-that-of-a-later-refund": 15,
+    "family-not-locked": 3,
+    "filtered-lost-at-the-stop": 2,
+    "foreign-session-pays": 1,
+    "granted-keys-live-on": 3,
+    "half-a-batch-answered": 35,
+    "journal-place-used-again": 3,
+    "key-of-yesterday": 3,
+    "key-without-day": 6,
+    "keys-of-a-day-unlimited": 6,
+    "known-network-without-end": 1,
+    "lane-answers-of-another": 2,
+    "limit-counts-decided": 7,
+    "lock-never-forgiven": 2,
+    "newer-edit-approved": 17,
+    "older-outcome-counts": 25,
+    "only-first-week-taken": 10,
+    "refund-in-a-dispute": 13,
+    "refund-in-wrong-window": 11,
+    "refund-not-followed": 4,
+    "refund-under-fresh-keys": 2,
+    "refused-and-recorded-later": 5,
+    "rejected-edit-shown": 31,
+    "retried-blindly": 58,
+    "session-cap-forgotten": 1,
+    "session-ended-by-anybody": 3,
+    "settled-part-recorded-again": 22,
+    "settled-taken-for-committed": 24,
+    "success-after-a-failure-counts": 5,
+    "total-from-before-a-failure-counts": 5,
+    "win-after-a-loss-ignored": 11,
+    "windows-remembered": 16,
+    "won-weeks-taken-from-their-buyer": 18,
+}
+"""Seeds tried first for bugs that the first seeds do not show. This only saves time."""
+
+
+class Found(NamedTuple):
+    """The first seed in which the judge finds a bug, with what it says; and the seeds in which the oracle alone does."""
+
+    seed: int | None
+    told: str
+    oracle: Sequence[int]
+    checks: Sequence[str]
+
+
+def found(bug: str) -> Found:
+    """Plant a bug until the judge finds it."""
+    alone: list[int] = []
+    checks = set[str]()
+    for seed in dict.fromkeys((FOUND_BY.get(bug, 0), *range(SEEDS))):
+        violations = run(seed, seconds=SECONDS, bug=bug, patient=True).violations
+        judged = [each for each in violations if each.startswith(FROM_ANSWERS)]
+        if judged:
+            return Found(seed, judged[0], alone, sorted(checks))
+        if violations:
+            alone.append(seed)
+            checks.update(each.partition(":")[0][:60] for each in violations)
+        if len(alone) == SHOWN:
+            break
+    return Found(None, "", alone, sorted(checks))
+
+
+def from_answers(bugs: Sequence[str], out: Callable[[str], object]) -> bool:
+    """Print a line for each bug, and how many of them the judge finds. Returns whether it finds all."""
+    seen = 0
+    for bug in bugs:
+        each = found(bug)
+        seen += each.seed is not None
+        how = f"seed {each.seed}: {each.told}" if each.seed is not None else f"not seen in {list(each.oracle)}"
+        out(f"{BUGS[bug].scene} {bug}: {how}\n")
+    out(f"{seen} of {len(bugs)} planted bugs are found from answers alone\n")
+    return seen == len(bugs)
