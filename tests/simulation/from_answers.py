@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from tests.judge.unseen import UNSEEN
 from tests.simulation.recorder import FROM_ANSWERS
 from tests.simulation.scenes import BUGS
 from tests.simulation.world import run
@@ -10,7 +11,7 @@ from tests.simulation.world import run
 SECONDS = 20.0
 SEEDS = 8
 """Seeds that are tried with each bug, after that of `FOUND_BY`."""
-SHOWN = 1
+SHOWN = 3
 """A bug that the oracle has found in so many seeds, and the judge in none of them, is one that it does not find."""
 
 FOUND_BY = {
@@ -70,33 +71,36 @@ class Found(NamedTuple):
     seed: int | None
     told: str
     oracle: Sequence[int]
-    checks: Sequence[str]
 
 
 def found(bug: str) -> Found:
     """Plant a bug until the judge finds it."""
     alone: list[int] = []
-    checks = set[str]()
     for seed in dict.fromkeys((FOUND_BY.get(bug, 0), *range(SEEDS))):
         violations = run(seed, seconds=SECONDS, bug=bug, patient=True).violations
         judged = [each for each in violations if each.startswith(FROM_ANSWERS)]
         if judged:
-            return Found(seed, judged[0], alone, sorted(checks))
+            return Found(seed, judged[0], alone)
         if violations:
             alone.append(seed)
-            checks.update(each.partition(":")[0][:60] for each in violations)
         if len(alone) == SHOWN:
             break
-    return Found(None, "", alone, sorted(checks))
+    return Found(None, "", alone)
 
 
 def from_answers(bugs: Sequence[str], out: Callable[[str], object]) -> bool:
-    """Print a line for each bug, and how many of them the judge finds. Returns whether it finds all."""
-    seen = 0
+    """Print a line for each bug, and how many the judge finds of those that an answer shows. Returns whether it finds all of
+    these, and none of the others."""
+    reasons = {bug: reason for reason, unseen in UNSEEN.items() for bug in unseen}
+    seen, wrong = 0, 0
     for bug in bugs:
         each = found(bug)
         seen += each.seed is not None
-        how = f"seed {each.seed}: {each.told}" if each.seed is not None else f"not seen in {list(each.oracle)}"
-        out(f"{BUGS[bug].scene} {bug}: {how}\n")
-    out(f"{seen} of {len(bugs)} planted bugs are found from answers alone\n")
-    return seen == len(bugs)
+        wrong += each.seed is not None and bug in reasons
+        how = f"not found in {list(each.oracle)}" if each.seed is None else f"seed {each.seed}: {each.told}"
+        out(f"{BUGS[bug].scene} {bug}: {how}{f' ({reasons[bug]})' if bug in reasons else ''}\n")
+    visible = sum(bug not in reasons for bug in bugs)
+    out(
+        f"found from answers alone: {seen} of {visible} that an answer shows, of {len(bugs)} in all; {wrong} of the others\n"
+    )
+    return seen == visible and not wrong

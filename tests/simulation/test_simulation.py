@@ -14,6 +14,7 @@ from trio._core import _run as scheduler
 
 from tests.judge.judging import judge
 from tests.judge.lines import read_history
+from tests.judge.unseen import UNSEEN
 from tests.simulation import kernel
 from tests.simulation.campaign import Regression, Summary, add_regression, regressions
 from tests.simulation.from_answers import FOUND_BY, found
@@ -32,12 +33,17 @@ WHOLE = list(Scene).index(Scene.WHOLE)
 SEEDS_FOR_A_BUG = 100
 """Each in the scene that can show it."""
 PROMISES_BROKEN = {
-    "batch-ids-not-journaled": "remaining figures are right",
-    "campaign-id-not-derived": "an idempotency key has one outcome",
+    "weeks-not-checked": "a slot's week",
+    "campaign-id-not-derived": "an idempotency key",
     "cap-one-too-high": "charges stay within caps",
-    "cap-one-too-low": "charges stay within caps",
+    "batch-ids-not-journaled": "remaining figures",
+    "equal-events-all-recorded": "an event is recorded once a day",
+    "events-not-counted": "counts",
+    "sweeper-knows-better": "states",
+    "old-version-stays": "the audit, the feed and the changes",
+    "numbers-given-up": "invoices",
 }
-"""Bugs that clients can see, with the promise that they break."""
+"""For each promise of the judge, a bug that breaks it."""
 ROOT = Path(__file__).parents[2]
 
 
@@ -67,6 +73,12 @@ def test_a_history_of_answers_is_written_and_judged_again(history: Path) -> None
         verdicts = judge(read_history(stream))
     assert not [each for verdict in verdicts.values() for each in verdict.broken]
     assert not [promise for promise, verdict in verdicts.items() if not verdict.judged]
+
+
+def test_each_bug_that_no_answer_shows_exists_and_has_one_reason() -> None:
+    listed = [bug for bugs in UNSEEN.values() for bug in bugs]
+    assert len(listed) == len({*listed})
+    assert {*listed} <= {*BUGS} - {*PROMISES_BROKEN}
 
 
 @repeats("bugs that the oracle finds")

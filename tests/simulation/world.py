@@ -264,7 +264,6 @@ def _judge(world: World) -> None:
         world.violations.extend(area.judge(case))
         for what, met in area.sights(case).items():
             world.count(what, met)
-    world.violations.extend(recorder.violations_of(world))
 
 
 def run(
@@ -292,8 +291,12 @@ def run(
             except Exception:
                 trace = Trace("escaped", 0, 0.0)
                 world.violations.append(f"an error escaped: {traceback.format_exc(limit=-6)}")
-    if not world.impatient or not world.violations:
+    shown = bug is not None and bool(world.violations)
+    if not shown:
+        # What a bug has broken, the checks at the end need not understand.
         _judge(world)
+    if patient or not shown:
+        world.violations.extend(recorder.violations_of(world))
     if history is not None:
         recorder.write(world, history)
     counts = world.counts | {f"fault {kind}": hits for kind, hits in world.faults.hits.items()}
