@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import trio
+
 from actors.bookings.invoices import Invoice as InvoiceRecord
 from actors.bookings.records import BookingView, CampaignView
 from actors.clock import DAY_MS, SECOND_MS
@@ -176,13 +178,36 @@ class Recorder:
 
 
 async def read_all(world: "World") -> None:
-    """Read all bookings, with their documents and days, and all of them again: what a run leaves is in its history."""
+    """Read all bookings, with their documents and days, and all of them again: what a run leaves is in its history. Use the
+    keys that ended on all nodes, too, once none may remember them."""
     reader = Client(world, "reader", _idle)
-    for _ in range(2):
+    ended = _ended_texts(world)
+    if ended:
+        await trio.sleep(LIFE_SECONDS + 0.1)
+    for text in ended:
+        for node in world.nodes:
+            await reader.resolve(text, node)
+    for _ in range(2 if world.sells else 0):
         views = await reader.ask("look", lambda node: node.intake.look_over(MOST))
         for view in views if isinstance(views, list | tuple) else ():
             for kind in ("look", "invoices", "delivery"):
                 await reader.ask(kind, partial(_read, kind, view.booking.tenant_id, view.booking.id))
+
+
+def _ended_texts(world: "World") -> list[str]:
+    """The texts of keys that clients were told to have changed, or to be replaced."""
+    texts: dict[str, str] = {}
+    ended: dict[str, None] = {}
+    for request in world.history.requests:
+        match request.result:
+            case Minted(api_key=text, key=key) | Issued(api_key=text, key=key) | RedeemedKey(api_key=text, key=key):
+                texts[key.id] = text
+            case (str() as text, Rotated(key=key, old=old)):
+                texts[key.id] = text
+                ended[old.id] = None
+            case KeySaved(key=key):
+                ended[key.id] = None
+    return [texts[key_id] for key_id in ended if key_id in texts]
 
 
 async def _idle(me: Client) -> None:

@@ -131,8 +131,7 @@ class World:
                     for client in self.clients:
                         crowd.start_soon(client.run)
                 await self._rest()
-                if self.sells:
-                    await recorder.read_all(self)
+                await recorder.read_all(self)
                 self.ended, self.ended_at = True, trio.current_time()
                 for node in self.nodes:
                     node.stop()
