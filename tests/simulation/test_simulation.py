@@ -44,7 +44,7 @@ FOUND_BY = {
     "end-waits-for-nobody": 2,
     "excess-not-credited": 25,
     "failed-refund-stays-credited": 2,
-    "failure-taken-for-that-of-a-later-refund": 5,
+    "failure-taken-for-that-of-a-later-refund": 9,
     "family-not-locked": 3,
     "filtered-lost-at-the-stop": 2,
     "foreign-session-pays": 1,
