@@ -124,6 +124,9 @@ def _win_back(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
     issue = None if booking.payment_issue == "dispute_lost" and not booking.lost_cents else booking.payment_issue
     booking = replace(booking, payment_issue=issue)
     came_from = booking.lost_from
+    if booking.status is BookingStatus.REFUNDED and came_from is None and booking.refund_cents is None:
+        # All was to be refunded, and the dispute had taken a part of it.
+        came_from = BookingStatus.REFUNDING
     if came_from is None or not booking.left_cents:
         return _note(unit, booking, "dispute_won", origin)
     booking = replace(booking, lost_from=None)

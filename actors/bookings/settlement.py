@@ -122,16 +122,31 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
     if message.declined is None and message.currency not in (None, booking.money_currency):
         why = f"was paid in {booking.money_currency}, and the refund is in {message.currency}"
         return Refused(Code.INVALID_STATE, f"The booking {booking.id} {why}.")
+    counted = message.declined is not None and _is_counted(unit, booking, message)
     if message.refund_id is not None and not _is_news(unit, booking, message.refund_id, message):
         return unit.view(booking)
     if message.declined is not None:
-        return _refund_declined(unit, booking, message)
+        return _refund_declined(unit, booking, message, counted)
     total_cents = _told_so_far(unit, booking, message)
     if total_cents is not None:
         return _refunded_so_far(unit, booking, total_cents, message.origin)
-    if booking.status is BookingStatus.REFUNDED or _is_outdated(booking, message):
+    if _is_outdated(booking, message) or (booking.status is BookingStatus.REFUNDED and message.refund_id is None):
         return unit.view(booking)
-    return _refunded(unit, booking, message.origin, _total_with(booking, message.cents))
+    total_cents = _total_with(unit, booking, message.cents)
+    if booking.status is BookingStatus.REFUNDED:
+        return _refunded_so_far(unit, booking, total_cents, message.origin)
+    if booking.refund_cents is None and booking.given_back(total_cents, booking.lost_cents).left_cents:
+        return _refunded_a_part(unit, booking, total_cents, message.origin)
+    return _refunded(unit, booking, message.origin, total_cents)
+
+
+def _refunded_a_part(unit: UnitOfWork, booking: Booking, total_cents: int, origin: Origin) -> Answer:
+    """Record a refund that is less than what is left of a payment of which all is to be refunded, because a dispute had
+    taken the rest and was won since, or because of a part by hand. What is left is due now, unless the order was declined."""
+    if booking.refund_due_ms is not None:
+        booking = replace(booking, refund_due_ms=unit.now_ms)
+        unit.save_booking(booking)
+    return _refunded_so_far(unit, booking, total_cents, origin)
 
 
 def _is_news(unit: UnitOfWork, booking: Booking, refund_id: str, message: SettleRefund) -> bool:
@@ -139,14 +154,38 @@ def _is_news(unit: UnitOfWork, booking: Booking, refund_id: str, message: Settle
     final."""
     state = PaymentState.REFUNDED if message.declined is None else PaymentState.REFUND_FAILED
     known = next((each.state for each in unit.reports(booking.payment_id) if each.id == refund_id), None)
-    if known is PaymentState.REFUND_FAILED:
+    if known in (PaymentState.REFUND_FAILED, state):
         return False
-    if known is state:
-        # It did not count while a loss had ended the booking. The bank returned the money, so the refund is due again.
-        return booking.status is BookingStatus.REFUNDING and booking.refund_due_ms is not None
     at_ms = unit.now_ms if message.at_ms is None else message.at_ms
-    unit.save_report(PaymentReport(refund_id, booking.payment_id or "", state, at_ms, message.cents))
+    report = PaymentReport(refund_id, booking.payment_id or "", state, at_ms, message.cents)
+    if state is PaymentState.REFUNDED:
+        _note_what_it_replaces(unit, booking, report)
+    unit.save_report(report)
     return True
+
+
+def _note_what_it_replaces(unit: UnitOfWork, booking: Booking, refund: PaymentReport) -> None:
+    """The refunds that were known as made have failed if they and this one are more than can be: the next one is made after
+    the one before it has failed, unless the order goes on for what is left."""
+    ended = booking.status is BookingStatus.REFUNDED and booking.lost_from is None
+    most_cents = booking.by_refunds_cents if ended else booking.paid_cents or 0
+    made = _made(unit, booking)
+    if (refund.refunded_cents or 0) + sum(each.refunded_cents or 0 for each in made) > most_cents:
+        for each in made:
+            unit.save_report(replace(each, state=PaymentState.REFUND_FAILED))
+
+
+def _is_counted(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> bool:
+    """Whether a refund that failed is part of what was refunded so far: it was reported as made, or a total had it. Of an
+    order of all, it is taken for what the total has beyond the refunds that were reported, if it is as much. But a refund of
+    all that somebody had left by hand would have ended the order."""
+    made = _made(unit, booking)
+    if any(each.id == message.refund_id for each in made):
+        return True
+    cents, by_refunds = message.cents or 0, booking.by_refunds_cents
+    told = 0 < cents == by_refunds - sum(each.refunded_cents or 0 for each in made)
+    ended = booking.status is BookingStatus.REFUNDED
+    return told and booking.refund_cents is None and (ended or by_refunds + cents != booking.paid_cents)
 
 
 def _told_so_far(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> int | None:
@@ -167,15 +206,22 @@ def _told_so_far(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> i
     return max(0, total_cents - max(failed, default=0))
 
 
-def _total_with(booking: Booking, cents: int | None) -> int:
-    """The total of refunds with the one that was ordered, of `cents` if the processor says so."""
-    if cents is None:
-        if booking.refund_cents is None:
-            return booking.by_refunds_cents + booking.left_cents
-        cents = booking.refund_left_cents if booking.status is BookingStatus.REFUNDING else booking.refund_cents
-    # A paid booking's order was declined to another node. What was refunded so far may contain it.
-    before = booking.by_refunds_cents
-    return max(before, cents) if booking.status is BookingStatus.PAID else before + cents
+def _total_with(unit: UnitOfWork, booking: Booking, cents: int | None) -> int:
+    """The total of refunds with one that was made, of `cents` if the processor says so. What was refunded so far may be a
+    total that contains it. If it does not, because somebody refunded as much by hand, the next total says so."""
+    before, refunding = booking.by_refunds_cents, booking.status is BookingStatus.REFUNDING
+    if cents is None and booking.refund_cents is None:
+        return before + booking.left_cents
+    if refunding and (cents is None or before < cents):
+        return before + (booking.refund_left_cents if cents is None else cents)
+    made = sum(each.refunded_cents or 0 for each in _made(unit, booking))
+    return max(before, booking.refund_cents or 0 if cents is None else cents, made)
+
+
+def _made(unit: UnitOfWork, booking: Booking) -> list[PaymentReport]:
+    """The refunds of the booking that were reported as made."""
+    reports = unit.reports(booking.payment_id)
+    return [each for each in reports if each.state is PaymentState.REFUNDED and each.id != booking.payment_id]
 
 
 def _refunded_so_far(unit: UnitOfWork, booking: Booking, total_cents: int, origin: Origin) -> Answer:
@@ -240,9 +286,17 @@ def _is_outdated(booking: Booking, message: SettleRefund) -> bool:
     return failed and message.event_id is None and message.refund_id is None
 
 
-def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> Answer:
+def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund, counted: bool) -> Answer:
     why = message.declined or ""
+    kept_cents = 0 if message.cents is None else max(0, booking.by_refunds_cents - message.cents)
+    moved: Booking | None
     match booking.status:
+        case BookingStatus.REFUNDING | BookingStatus.PAID if counted:
+            # A part of an order that is not done.
+            moved = replace(booking, payment_issue="refund_failed", refund_due_ms=None)
+            moved = moved.given_back(kept_cents, booking.lost_cents)
+            unit.save_booking(moved)
+            unit.audit(message.origin, "booking.refund_failed", "booking", booking.id, {"why": why})
         case BookingStatus.REFUNDING if booking.refund_due_ms is None:
             # It was declined before, and no refund is under way.
             return unit.view(booking)
@@ -261,11 +315,11 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
             moved = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
             unit.save_booking(moved)
             unit.audit(message.origin, "booking.refund_declined", "booking", booking.id, {"why": why})
-        # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
-        # that another node has made since.
-        case BookingStatus.REFUNDED if message.event_id is not None and not _another_is_made(unit, booking, message):
+        # A sweeper's answer without an id may be older than the refund that another node has made since.
+        case BookingStatus.REFUNDED if counted or (
+            (message.event_id or message.refund_id) and not _another_is_made(unit, booking, message)
+        ):
             by_refunds = booking.by_refunds_cents
-            kept_cents = 0 if message.cents is None else max(0, by_refunds - message.cents)
             booking = booking.given_back(kept_cents, booking.lost_cents)
             if not booking.left_cents:
                 return _refund_returned(unit, booking, [by_refunds, kept_cents], message.origin)
@@ -285,7 +339,7 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
 
 
 def _another_is_made(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> bool:
-    """Whether a later attempt was made. The one that failed then never counted, or the later one counts in its place."""
+    """Whether another attempt was made. The one that failed, which was not reported as made, then never counted."""
     return message.refund_id is not None and any(
         report.state is PaymentState.REFUNDED and report.id not in (message.refund_id, booking.payment_id)
         for report in unit.reports(booking.payment_id)

@@ -7,7 +7,7 @@ delays the event loop. Bookings change only when the webhook reports to the ledg
 import json
 import logging
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -225,18 +225,23 @@ class StripePayments:
         params: RefundCreateParams = {"payment_intent": payment_id, "metadata": {BOOKING: booking.id}}
         key, refund = f"refund-{booking.id}", None
         made_before: Callable[[], stripe.Refund | None] | None = None
+        made = self._made(payment_id) if booking.refund_cents is not None or booking.refunded_cents else []
+        ours = [each for each in made if _is_of(booking, each)]
         if booking.refund_cents is not None or booking.lost_cents:
-            made = self._made(payment_id)
             cents = booking.refund_left_cents
-            refund = _made_before(booking, made, cents)
+            # An order of all may go on after a refund of as much: of that, the list of refunds says how much is left.
+            refund = None if booking.refund_cents is None else _of_amount(ours, cents)
             if refund is None and booking.lost_cents:
                 cents = min(cents, (booking.paid_cents or 0) - booking.lost_cents - sum(each.amount for each in made))
                 if cents <= 0:
-                    # Nothing is left to refund. What was refunded may not be decided yet.
-                    return RefundAttempt(_all_succeeded(made))
+                    # Nothing is left to refund. What was refunded may not be decided yet. The dispute may be won meanwhile.
+                    return _attempt(ours[0]) if ours else RefundAttempt(_all_succeeded(made))
             params["amount"] = cents
             key = f"{key}-{cents}"
-            made_before = partial(self._made_before, booking, payment_id, cents)
+            made_before = partial(self._made_since, booking, payment_id, cents, {each.id for each in made})
+        if ours and booking.refund_cents is None:
+            # Stripe would repeat the refund before.
+            key = f"{key}-after-{sum(each.amount for each in ours)}"
         try:
             refund = refund or self._keyed(key, partial(self._refunded, params), made_before)
         except stripe.InvalidRequestError as error:
@@ -248,7 +253,7 @@ class StripePayments:
             raise
         if not isinstance(refund.id, str) or type(refund.amount) is not int or refund.amount <= 0:
             raise PaymentsUnavailable("Stripe's refund has no id or no amount")
-        attempt = RefundAttempt(refund.status == "succeeded", refund.id, refund.amount)
+        attempt = _attempt(refund)
         match refund.status:
             case "succeeded" | "pending" | "requires_action":
                 return attempt
@@ -262,8 +267,9 @@ class StripePayments:
         made = self._client.v1.refunds.list({"payment_intent": payment_id, "limit": MAX_REFUNDS})
         return [refund for refund in made.data if refund.status not in ("failed", "canceled")]
 
-    def _made_before(self, booking: Booking, payment_id: str, cents: int) -> stripe.Refund | None:
-        return _made_before(booking, self._made(payment_id), cents)
+    def _made_since(self, booking: Booking, payment_id: str, cents: int, known: Set[str]) -> stripe.Refund | None:
+        made = [each for each in self._made(payment_id) if each.id not in known]
+        return _of_amount([each for each in made if _is_of(booking, each)], cents)
 
     def _refunded(self, params: "RefundCreateParams", key: str) -> stripe.Refund:
         """Create a refund, or load its current state if Stripe repeats the response to an earlier call."""
@@ -296,14 +302,17 @@ class StripePayments:
         return call(f"{key}-{KEYS}")
 
 
-def _made_before(booking: Booking, made: list[stripe.Refund], cents: int) -> stripe.Refund | None:
-    """The refund of this amount that was made for the booking."""
-    for refund in made:
-        metadata = refund.metadata
-        ours = metadata is not None and BOOKING in metadata and metadata[BOOKING] == booking.id
-        if ours and refund.amount == cents:
-            return refund
-    return None
+def _of_amount(refunds: list[stripe.Refund], cents: int) -> stripe.Refund | None:
+    return next((refund for refund in refunds if refund.amount == cents), None)
+
+
+def _is_of(booking: Booking, refund: stripe.Refund) -> bool:
+    metadata = refund.metadata
+    return metadata is not None and BOOKING in metadata and metadata[BOOKING] == booking.id
+
+
+def _attempt(refund: stripe.Refund) -> RefundAttempt:
+    return RefundAttempt(refund.status == "succeeded", refund.id, refund.amount)
 
 
 def _all_succeeded(made: list[stripe.Refund]) -> bool:

@@ -508,6 +508,14 @@ async def test_what_a_lost_dispute_has_taken_is_not_refunded(stripe: Processor) 
     assert [each["amount"] for each in stripe.refunds.values()] == [75_000]
 
 
+async def test_an_order_of_all_goes_on_after_a_refund_of_as_much(stripe: Processor) -> None:
+    """A bank returns a part of what a dispute took, and then the rest. Each is refunded once."""
+    for refunds, lost in ((0, 100_000), (25_000, 75_000), (50_000, 0)):
+        booked = replace(PAID, refunded_cents=refunds + lost, lost_cents=lost)
+        assert [await refund(stripe, booked) for _ in range(2)] == [True, True]
+    assert [each["amount"] for each in stripe.refunds.values()] == [25_000, 25_000, 75_000]
+
+
 async def test_a_part_by_hand_that_is_not_reported_yet_is_not_refunded_after_a_lost_dispute(stripe: Processor) -> None:
     await refund(stripe, PART)
     stripe.refunds["re_1"]["metadata"] = {}

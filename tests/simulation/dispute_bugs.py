@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from actors.bookings import disputes
+from actors.bookings import disputes, settlement
 from actors.bookings.records import Booking, BookingStatus, PaymentReport, PaymentState
 from actors.bookings.unit_of_work import UnitOfWork
 from service.payments import stripe_webhook
@@ -38,6 +38,19 @@ def any_loss_ends_a_booking(right: Any, unit: UnitOfWork, booking: Booking, orig
     """A lost dispute about a part ends the booking."""
     paid = booking.status in (BookingStatus.PAID, BookingStatus.REFUNDING)
     return disputes.end(unit, booking, origin) if paid else right(unit, booking, origin)
+
+
+@BUGS.around(settlement, "_total_with")
+def refund_counted_beside_its_total(right: Any, unit: UnitOfWork, booking: Booking, cents: int | None) -> Any:
+    """A refund counts once more after a total that contains it, because a dispute was won in between."""
+    return right(unit, booking, cents) if cents is None else booking.by_refunds_cents + cents
+
+
+@BUGS.around(disputes, "_win_back")
+def order_of_all_ends_with_cents_left(right: Any, unit: UnitOfWork, booking: Booking, origin: Any) -> Any:
+    """A booking whose rest was refunded stays refunded, though the bank returns what a dispute had taken."""
+    done = booking.status is BookingStatus.REFUNDED and booking.lost_from is None
+    return disputes._note(unit, booking, "dispute_won", origin) if done else right(unit, booking, origin)
 
 
 BUGS.add(

@@ -1,13 +1,17 @@
 """The rules of refunds of a part: ordered by the service, made by hand, failed, and followed by a lost dispute."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
+from itertools import permutations
+from typing import Any
 
 import pytest
 
 from actors.bookings.invoices import InvoiceKind
-from actors.bookings.messages import OrderRefund, SettleRefund
+from actors.bookings.messages import OrderRefund, SettleDispute, SettleRefund
 from actors.bookings.records import BookingStatus, PaymentState
+from tests.slow import repeats
 from tests.state.ledger import Ledger, booked, furnished
 from tests.state.test_payments import kept_nothing
 
@@ -146,6 +150,7 @@ REPORTS: dict[str, Callable[[Ledger, str], SettleRefund | OrderRefund]] = {
     "made": lambda ledger, refund: told(ledger, refund),
     "failed": lambda ledger, refund: told(ledger, refund, "Returned by the bank"),
     "answered": lambda ledger, refund: ledger.settle("b1", payment=PAYMENT, cents=PART, refund=refund),
+    "returned": lambda ledger, refund: ledger.settle("b1", "Returned", payment=PAYMENT, cents=PART, refund=refund),
     "ordered": lambda ledger, refund: ledger.refund("b1"),
     "declined": lambda ledger, refund: ledger.settle("b1", "Not now"),
     "counted": lambda ledger, refund: ledger.settle("b1", event=f"{refund}.total", payment=PAYMENT, total_cents=PART),
@@ -174,6 +179,7 @@ def told(ledger: Ledger, refund: str, declined: str | None = None) -> SettleRefu
         (["made OLD", "failed OLD", "made OLD"], REFUNDING, 0),
         (["made OLD", "failed OLD", "answered OLD"], REFUNDING, 0),
         (["failed OLD", "made OLD"], PAID, 0),
+        (["made OLD", "returned OLD", "failed OLD"], REFUNDING, 0),
         (["made OLD", "failed OLD", "ordered", "answered OLD"], REFUNDING, 0),
         (["failed OLD", "ordered", "failed OLD"], REFUNDING, 0),
         # The next attempt counts, also if nobody has ordered it again.
@@ -198,6 +204,80 @@ def test_an_outcome_is_that_of_the_attempt_it_names(
     assert (*state(ordered), ordered.credited) == (status, refunded, refunded)
 
 
+LOSS, REST = PRICE - PART, PART
+"""What a dispute takes while all is to be refunded, and what the processor refunds then."""
+
+
+def crossing(ledger: Ledger, kind: str, hand: int = 0) -> SettleRefund | SettleDispute:
+    """A report about a payment of which a dispute took a part, the rest was refunded, and then the dispute was won."""
+    total = ledger.settle("b1", event=f"evt.{kind}", payment=PAYMENT, at_ms=ledger.now_ms + 4)
+    match kind:
+        case "opened" | "lost" | "won":
+            states = {"opened": PaymentState.DISPUTED, "lost": PaymentState.LOST, "won": PaymentState.WON}
+            at_ms = ledger.now_ms + list(states).index(kind)
+            fields: dict[str, Any] = {
+                "amount_cents": LOSS - hand,
+                "currency": "usd",
+                "at_ms": at_ms,
+                "event_id": f"evt.{kind}",
+            }
+            return ledger.dispute(PAYMENT, states[kind], **fields)
+        case "hand" | "total":
+            return replace(total, total_cents=hand + (REST if kind == "total" else 0))
+        case "made" | "failed":
+            return replace(told(ledger, OLD, None if kind == "made" else "Returned"), at_ms=ledger.now_ms + 5)
+        case "the rest":
+            return replace(told(ledger, NEW), cents=LOSS - hand)
+        case _:
+            return total
+
+
+def each_order(ledger: Ledger, *kinds: str, hand: int = 0) -> Iterator[tuple[Ledger, tuple[str, ...]]]:
+    """A copy of the ledger after the reports in each order, twice, and the order."""
+    for order in permutations(kinds):
+        after = deepcopy(ledger)
+        for kind in (*order, *order):
+            after.act(crossing(after, kind, hand))
+        assert after.credited == after.bookings["b1"].refunded_cents, order
+        yield after, order
+
+
+BY_HAND = repeats("the case without a part by hand")
+
+
+@pytest.mark.parametrize("hand", [0, pytest.param(500, marks=BY_HAND), pytest.param(REST, marks=BY_HAND)])
+def test_an_order_of_all_goes_on_for_what_a_won_dispute_returns(ledger: Ledger, hand: int) -> None:
+    """Whatever the order and number of reports. Each refund counts once, and a part is not taken for one by hand."""
+    ledger.act(ledger.refund("b1"))
+    others = ["hand", "opened"] if hand else []
+    for number, (after, order) in enumerate(each_order(ledger, "lost", "won", "made", "total", *others, hand=hand)):
+        assert state(after) == (REFUNDING, hand + REST), order
+        assert after.bookings["b1"].refund_due_ms == after.now_ms, order
+        for kind in (*(("the rest", "all"), ("all", "the rest"))[number % 2], *order):
+            after.act(crossing(after, kind, hand))
+        assert (*state(after), after.credited) == (REFUNDED, PRICE, PRICE), order
+
+
+def test_a_refund_that_fails_after_a_won_dispute_is_taken_back_once_in_any_order(ledger: Ledger) -> None:
+    """An administrator orders it again, as after any failure."""
+    ledger.act(ledger.refund("b1"))
+    for after, order in each_order(ledger, "lost", "won", "made", "total", "failed"):
+        booking = after.bookings["b1"]
+        assert (booking.refunded_cents, booking.refund_due_ms, booking.disputed) == (0, None, False), order
+        assert booking.payment_issue in ("refund_failed", "refund_declined"), order
+
+
+def test_a_declined_order_of_all_that_was_made_in_part_counts_once_and_ends_no_booking(ledger: Ledger) -> None:
+    """What is left is due if the refund was all that was left when it was reported. Otherwise an administrator decides."""
+    ledger.act(ledger.refund("b1"), ledger.settle("b1", "Not now"))
+    for after, order in each_order(ledger, "lost", "won", "made", "total"):
+        booking = after.bookings["b1"]
+        assert (booking.refunded_cents, booking.status in (PAID, REFUNDING)) == (REST, True), order
+        assert booking.refund_due_ms == (after.now_ms if booking.status is REFUNDING else None), order
+        after.act(crossing(after, "failed"))
+        assert (after.bookings["b1"].payment_issue, after.credited) == ("refund_failed", 0), order
+
+
 def test_a_failure_declines_nothing_once_no_refund_is_under_way(ordered: Ledger) -> None:
     ordered.act(told(ordered, NEW), told(ordered, NEW, "Returned by the bank"))
     ordered.act(told(ordered, OLD, "Returned by the bank"))
@@ -209,7 +289,7 @@ def test_a_refund_that_was_made_while_a_loss_had_ended_the_booking_counts_once_t
     ordered: Ledger,
 ) -> None:
     ordered.act(ordered.dispute(PAYMENT, PaymentState.LOST), told(ordered, NEW))
-    assert state(ordered) == (REFUNDED, PRICE)
+    assert (*state(ordered), ordered.credited) == (REFUNDED, PRICE + PART, PRICE + PART)
     ordered.act(ordered.dispute(PAYMENT, PaymentState.WON), REPORTS["answered"](ordered, NEW))
     assert (*state(ordered), ordered.credited) == (REFUNDED, PART, PART)
 

@@ -84,6 +84,8 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
             fair = least <= refunds <= min(paid_cents, payment.hand_cents + _ordered(booking))
             # A refund may come back after a loss has taken all of the payment.
             fair = fair and (refunds > 0 or payment.lost_cents >= paid_cents)
+            # An order of all leaves nothing, also of what a bank has returned since.
+            fair = fair and (booking.refund_cents is not None or not booking.left_cents)
         case BookingStatus.REFUNDING:
             # The refund was declined or failed for good and not ordered again; the weeks may belong to another. A bank has
             # returned the money of weeks that were sold meanwhile. Or it has not decided yet.
