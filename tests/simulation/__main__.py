@@ -7,8 +7,10 @@ with the command that replays it, and a summary. The exit code is 1 if anything 
 import argparse
 import sys
 from itertools import count
+from pathlib import Path
 
 from tests.simulation.campaign import SECONDS, campaign
+from tests.simulation.from_answers import from_answers
 from tests.simulation.rules import Scene
 from tests.simulation.scenes import BUGS
 from tests.simulation.world import Report, run
@@ -29,11 +31,24 @@ def main() -> int:
     parser.add_argument("--bug", choices=sorted(BUGS), help="plant this bug")
     parser.add_argument("--workers", type=int, default=0, help="processes of a campaign; as many as cores by default")
     parser.add_argument("--trace", action="store_true", help="print every step of the scheduler")
+    parser.add_argument(
+        "--history", type=Path, help="write what the clients of --seed asked and heard to this file, for tests.judge"
+    )
+    parser.add_argument(
+        "--from-answers",
+        action="store_true",
+        help="plant each bug, or those of --scene or --bug, and tell which ones the judge finds from answers alone",
+    )
     parser.add_argument("--counts", action="store_true", help="print all counters at the end")
     given = parser.parse_args()
     first, _, end = (given.seeds or f"{given.seed}:{given.seed + 1}").rpartition(":")
     seeds = range(int(first or 0), int(end))
     out = sys.stdout.write
+    if given.history and given.seeds:
+        parser.error("--history is of one seed")
+    if given.from_answers:
+        bugs = [each for each in sorted(BUGS) if given.scene in (None, BUGS[each].scene) and given.bug in (None, each)]
+        return 0 if from_answers(bugs, _at_once) else 1
     if given.kills or (given.seeds and not given.one_by_one):
         good = campaign(
             count(seeds.start) if given.kills else seeds,
@@ -48,7 +63,9 @@ def main() -> int:
         return 0 if good else 1
     failed = 0
     for seed in seeds:
-        report = run(seed, seconds=given.seconds, scene=given.scene, bug=given.bug, keep_trace=given.trace)
+        report = run(
+            seed, seconds=given.seconds, scene=given.scene, bug=given.bug, keep_trace=given.trace, history=given.history
+        )
         for line in report.trace.lines:
             out(f"{line}\n")
         _print(report, counts=given.counts)

@@ -128,7 +128,9 @@ class Desk(NodeSide):
         return await answering(self._node, lambda: self._node.intent("import", batch, replace))
 
     async def changes(self, after: int) -> ChangePage:
-        return self.catalog.snapshot.changes.page(after, PAGE)
+        page = self.catalog.snapshot.changes.page(after, PAGE)
+        self._node.world.history.note(self._node.name, "changes", after, page)
+        return page
 
 
 def draft(entry_id: EntryId, text: str) -> Draft:

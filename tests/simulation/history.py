@@ -36,7 +36,10 @@ class Nothing:
 
 @dataclass(slots=True, eq=False)
 class Operation:
-    """One intent or request. `about` is its content, `result` its answer, `who` the request of an intent, or the client."""
+    """One intent or request. `about` is its content, `result` its answer, `who` the request of an intent, or the client.
+
+    `served` are the names under which nodes served a request: more than one if the network repeated it.
+    """
 
     kind: str
     node: str
@@ -47,6 +50,7 @@ class Operation:
     ended: int = 0
     end: float = 0.0
     who: str = ""
+    served: list[str] = field(default_factory=list)
 
     @property
     def unknown(self) -> bool:
@@ -290,10 +294,11 @@ class History:
         tick, now = self.tick(), trio.current_time()
         self.of(kind).append(Operation(kind, node, about, tick, now, result, tick, now, request_id.get()))
 
-    async def request(self, who: str, node: str, kind: str, ask: Callable[[], Awaitable[T]]) -> T:
+    async def request(self, who: str, node: str, kind: str, ask: Callable[[list[str]], Awaitable[T]]) -> T:
+        """Send a request by `ask`, which adds to its argument under which names nodes serve it."""
         operation = Operation(kind, node, None, self.tick(), trio.current_time(), who=who)
         self.requests.append(operation)
-        return await self._record(operation, ask)
+        return await self._record(operation, lambda: ask(operation.served))
 
     async def _record(self, operation: Operation, ask: Callable[[], Awaitable[T]]) -> T:
         try:

@@ -205,8 +205,8 @@ class Intake(NodeSide):
     async def look(self, booking_id: str) -> BookingView | None:
         return await self._looking(lambda: self.sponsorship.booking(None, booking_id))
 
-    async def look_over(self) -> Sequence[BookingView]:
-        return await self._looking(lambda: self.sponsorship.bookings(None, None, 5))
+    async def look_over(self, most: int = 5) -> Sequence[BookingView]:
+        return await self._looking(lambda: self.sponsorship.bookings(None, None, most))
 
     async def _looking(self, read: Callable[[], Awaitable[R]]) -> R:
         return await self.node.intent("look", None, lambda: answering(self.node, read))

@@ -325,10 +325,12 @@ class Node:
 
     # Requests.
 
-    def accept(self, serve: Callable[["Node"], Awaitable[Any]], answer: Callable[[Any], None]) -> None:
-        """Serve one request in a task of its own and pass on its answer, whatever it is."""
+    def accept(self, serve: Callable[["Node"], Awaitable[Any]], answer: Callable[[Any], None]) -> str:
+        """Serve one request in a task of its own and pass on its answer, whatever it is. Returns the request's name."""
         self._requests += 1
-        self.server.start_soon(self._serve, serve, answer, f"{self.name}/{self._requests}")
+        name = f"{self.name}/{self._requests}"
+        self.server.start_soon(self._serve, serve, answer, name)
+        return name
 
     async def _serve(self, serve: Callable[["Node"], Awaitable[Any]], answer: Callable[[Any], None], name: str) -> None:
         request_id.set(name)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
@@ -18,7 +19,7 @@ from actors.shared.credentials import code_from, code_proof, digest, long_code
 from actors.values import BatchId, OutboxMessage
 from service.payments import stripe_gateway
 from tests.doubles.tables import Memory
-from tests.simulation import kernel
+from tests.simulation import kernel, recorder
 from tests.simulation.clients import Board, Client
 from tests.simulation.faults import Assassin, Faults, nemesis
 from tests.simulation.history import History
@@ -117,6 +118,7 @@ class World:
         ]
         for area in self.cast.areas:
             area.opens(self)
+        self.stage_counts = dict(self.memory.delivery_days)
         self.log.begin(self.memory)
         self.tally.begin(self.memory)
 
@@ -135,6 +137,7 @@ class World:
                     for client in self.clients:
                         crowd.start_soon(client.run)
                 await self._rest()
+                await recorder.read_all(self)
                 self.ended, self.ended_at = True, trio.current_time()
                 for node in self.nodes:
                     node.stop()
@@ -165,8 +168,9 @@ class World:
 
     # The network between clients and nodes.
 
-    async def request(self, node: Node, serve: Callable[[Node], Awaitable[Any]]) -> Any:
-        """Send one request and wait for its answer. The node, the request or the answer may be lost."""
+    async def request(self, node: Node, serve: Callable[[Node], Awaitable[Any]], served: list[str]) -> Any:
+        """Send one request and wait for its answer. The node, the request or the answer may be lost. Adds to `served` under
+        which names nodes serve it."""
         delays = self.faults.stream("network")
         result: list[Any] = []
         arrived = trio.Event()
@@ -183,23 +187,23 @@ class World:
         if self.faults.strikes("request_lost"):
             await trio.sleep(0.8)
             return LOST
-        node.accept(serve, answer)
+        served.append(node.accept(serve, answer))
         if self.faults.strikes("request_repeated"):
-            node.accept(serve, lambda value: None)
+            served.append(node.accept(serve, lambda value: None))
         if self.faults.strikes("request_repeated_late"):
-            self.start_soon(self._repeat, serve, delays.uniform(0.05, 3.0))
+            self.start_soon(self._repeat, serve, served, delays.uniform(0.05, 3.0))
         await arrived.wait()
         if self.faults.strikes("answer_lost"):
             await trio.sleep(0.5)
             return LOST
         return result[0]
 
-    async def _repeat(self, serve: Callable[[Node], Awaitable[Any]], seconds: float) -> None:
+    async def _repeat(self, serve: Callable[[Node], Awaitable[Any]], served: list[str], seconds: float) -> None:
         """Send the same request once more, late and to any node. No client waits for its answer."""
         await trio.sleep(seconds)
         node = self.faults.stream("network").choice(self.nodes)
         if node.up and not self.ended:
-            node.accept(serve, lambda value: None)
+            served.append(node.accept(serve, lambda value: None))
 
     def _announced(self, topic: str) -> None:
         delays = self.faults.stream("notices")
@@ -273,17 +277,24 @@ def _judge(world: World) -> None:
 
 
 def run(
-    seed: int, *, seconds: float = 20.0, scene: Scene | None = None, bug: str | None = None, keep_trace: bool = False
+    seed: int,
+    *,
+    seconds: float = 20.0,
+    scene: Scene | None = None,
+    bug: str | None = None,
+    keep_trace: bool = False,
+    patient: bool = False,
+    history: Path | None = None,
 ) -> Report:
     """Simulate one seed and judge it.
 
-    The scene is the given one, or that of the planted bug, or the seed's own. A run with a planted bug ends soon after
-    a transaction violates a promise.
+    The scene is the given one, or that of the planted bug, or the seed's own. Unless it is `patient`, a run with a planted
+    bug ends soon after a transaction violates a promise. What clients asked and heard is written to `history`.
     """
     scene = scene or (BUGS[bug].scene if bug else scene_of(seed))
     planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())
     with planted as parts:
-        world = World(seed, scene, seconds, parts, impatient=bug is not None)
+        world = World(seed, scene, seconds, parts, impatient=bug is not None and not patient)
         with (
             patched(codes, "constant_time_equal", world.compare),
             patched(stripe_gateway, "SHORTEST_SESSION_MS", SHORTEST_PAGE_MS),
@@ -295,8 +306,14 @@ def run(
             except Exception:
                 trace = Trace("escaped", 0, 0.0)
                 world.violations.append(f"an error escaped: {traceback.format_exc(limit=-6)}")
-    if not world.impatient or not world.violations:
+    shown = bug is not None and bool(world.violations)
+    if not shown:
+        # What a bug has broken, the checks at the end need not understand.
         _judge(world)
+    if patient or not shown:
+        world.violations.extend(recorder.violations_of(world))
+    if history is not None:
+        recorder.write(world, history)
     counts = world.counts | {f"fault {kind}": hits for kind, hits in world.faults.hits.items()}
     return Report(
         seed,

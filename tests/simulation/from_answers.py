@@ -1,0 +1,141 @@
+"""Which planted bugs the judge finds from answers alone, each in the first seeds in which the oracle finds it."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tests.judge.unseen import UNSEEN
+from tests.simulation.recorder import FROM_ANSWERS
+from tests.simulation.scenes import BUGS
+from tests.simulation.world import run
+
+SECONDS = 20.0
+SEEDS = 8
+"""Seeds that are tried with each bug, after that of `FOUND_BY`."""
+SHOWN = 3
+"""A bug that the oracle has found in so many seeds, and the judge in none of them, is one that it does not find."""
+
+FOUND_BY = {
+    "accepted-again-and-written-again": 2,
+    "administrator-remembered": 2,
+    "amount-not-compared": 5,
+    "any-loss-ends-a-booking": 11,
+    "anybody-ends-tokens": 1,
+    "authorization-code-without-end": 2,
+    "closed-dispute-ends-the-others": 9,
+    "closed-dispute-opened-again": 26,
+    "code-for-any-client": 1,
+    "declined-refund-forgets-weeks": 2,
+    "declined-refund-not-mailed": 2,
+    "declined-refund-without-weeks": 17,
+    "disputed-amount-ignored": 11,
+    "disputed-and-shown": 5,
+    "doubt-divided-anew": 2,
+    "each-document-taxed-alone": 2,
+    "early-reports-forgotten": 25,
+    "end-waits-for-nobody": 2,
+    "excess-not-credited": 25,
+    "failed-refund-stays-credited": 5,
+    "failure-taken-for-that-of-a-later-refund": 5,
+    "family-not-locked": 3,
+    "filtered-lost-at-the-stop": 2,
+    "foreign-session-pays": 1,
+    "granted-keys-live-on": 3,
+    "half-a-batch-answered": 35,
+    "inquiry-taken-for-a-dispute": 18,
+    "journal-place-used-again": 5,
+    "key-in-flight-replaced": 15,
+    "key-of-yesterday": 3,
+    "key-without-day": 6,
+    "keys-of-a-day-unlimited": 6,
+    "known-network-without-end": 1,
+    "lane-answers-of-another": 7,
+    "lane-steals-a-message": 5,
+    "late-page-refused": 7,
+    "limit-counts-decided": 2,
+    "limit-forgets-its-batch": 1,
+    "links-of-the-batch-not-counted": 2,
+    "lock-never-forgiven": 20,
+    "loss-of-a-part-forgotten": 11,
+    "loss-refunded-too": 9,
+    "loss-taken-for-refund": 9,
+    "lost-answer-taken-for-declined": 2,
+    "lost-answer-taken-for-done": 2,
+    "newer-edit-approved": 14,
+    "older-outcome-counts": 38,
+    "older-refresh-token-works": 1,
+    "only-first-week-taken": 14,
+    "order-of-all-ends-with-cents-left": 9,
+    "overload-is-a-refusal": 2,
+    "part-not-looked-for": 34,
+    "partitions-dropped-a-day-early": 2,
+    "program-ends-alone": 7,
+    "proof-not-compared": 1,
+    "recorded-answered-again": 3,
+    "refund-counted-beside-its-total": 2,
+    "refund-in-a-dispute": 13,
+    "refund-in-wrong-window": 11,
+    "refund-not-followed": 4,
+    "refund-under-fresh-keys": 5,
+    "refused-and-recorded-later": 3,
+    "rejected-edit-shown": 35,
+    "repeated-failure-is-final": 5,
+    "request-counted-again": 2,
+    "retried-blindly": 58,
+    "session-cap-forgotten": 1,
+    "session-ended-by-anybody": 3,
+    "settled-part-recorded-again": 32,
+    "settled-taken-for-committed": 18,
+    "share-of-days-not-sold": 2,
+    "share-refunded-in-full": 2,
+    "stale-look-up-cached": 2,
+    "success-after-a-failure-counts": 5,
+    "total-from-before-a-failure-counts": 5,
+    "unseen-weeks-not-refunded": 2,
+    "week-mailed-each-day": 5,
+    "win-after-a-loss-ignored": 9,
+    "windows-remembered": 16,
+    "withdrawn-dispute-stays-open": 12,
+    "won-weeks-taken-from-their-buyer": 18,
+}
+"""Seeds tried first for bugs that the first seeds do not show. This only saves time."""
+
+
+class Found(NamedTuple):
+    """The first seed in which the judge finds a bug, with what it says; and the seeds in which the oracle alone does."""
+
+    seed: int | None
+    told: str
+    oracle: Sequence[int]
+
+
+def found(bug: str) -> Found:
+    """Plant a bug until the judge finds it."""
+    alone: list[int] = []
+    for seed in dict.fromkeys((FOUND_BY.get(bug, 0), *range(SEEDS))):
+        violations = run(seed, seconds=SECONDS, bug=bug, patient=True).violations
+        judged = [each for each in violations if each.startswith(FROM_ANSWERS)]
+        if judged:
+            return Found(seed, judged[0], alone)
+        if violations:
+            alone.append(seed)
+        if len(alone) == SHOWN:
+            break
+    return Found(None, "", alone)
+
+
+def from_answers(bugs: Sequence[str], out: Callable[[str], object]) -> bool:
+    """Print a line for each bug, and how many the judge finds of those that an answer shows. Returns whether it finds all of
+    these, and none of the others."""
+    reasons = {bug: reason for reason, unseen in UNSEEN.items() for bug in unseen}
+    seen, wrong = 0, 0
+    for bug in bugs:
+        each = found(bug)
+        seen += each.seed is not None
+        wrong += each.seed is not None and bug in reasons
+        how = f"not found in {list(each.oracle)}" if each.seed is None else f"seed {each.seed}: {each.told}"
+        out(f"{BUGS[bug].scene} {bug}: {how}{f' ({reasons[bug]})' if bug in reasons else ''}\n")
+    visible = sum(bug not in reasons for bug in bugs)
+    out(
+        f"found from answers alone: {seen} of {visible} that an answer shows, of {len(bugs)} in all; {wrong} of the others\n"
+    )
+    return seen == visible and not wrong

@@ -1,0 +1,386 @@
+"""The history of a run in the judge's format: each request of a client, with the facts that it sent and those of its answer.
+
+The facts of a request are those of its first intents, which its node notes before it decides anything. A request that never
+reached a node has none and is left out, as it had no effect. One that the network repeated is in the history once more for
+each time, without an answer. Intents of the service itself have no client.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from actors.bookings.invoices import Invoice as InvoiceRecord
+from actors.bookings.records import BookingView, CampaignView
+from actors.clock import DAY_MS, SECOND_MS
+from actors.devices.actor import RedeemedKey
+from actors.keys.actor import Issued, Minted
+from actors.keys.authorizer import Tokens
+from actors.keys.messages import Claimed, KeySaved, Resolved, Rotated
+from actors.quota.messages import Charge, Metered
+from actors.values import Refused, Tenant, Tier
+from service.api import authentication
+from service.api.errors import TABLE
+from service.snapshots.change_log import ChangePage
+from tests.judge.judging import judge
+from tests.judge.lines import write_history
+from tests.judge.records import (
+    VERSION,
+    Answer,
+    Asked,
+    Booking,
+    Campaign,
+    Day,
+    Event,
+    Header,
+    History,
+    Invoice,
+    Key,
+    Limit,
+    Operation,
+    Record,
+)
+from tests.judge.wire import caller_of, digest
+from tests.simulation import history as told
+from tests.simulation.clients import Client
+from tests.simulation.rules import CAPS, LIFE_SECONDS
+from tests.simulation.sides import answering
+
+if TYPE_CHECKING:
+    from tests.simulation.node import Node
+    from tests.simulation.world import World
+
+HEADER = Header(VERSION, "simulation", whole=True, fresh=True, clock_ms=1_000, visible_ms=LIFE_SECONDS * SECOND_MS)
+TICK_MS = 1e-6
+"""What a tick adds to the time, so that operations of one moment keep their order."""
+MOST = 1_000
+"""Bookings that the last reads show, and documents of each."""
+
+KINDS = {
+    "change end": "editAccountKey",
+    "complete": "completeClaim",
+    "edit": "editAccountKey",
+    "exchange": "issueToken",
+    "issue": "createAccountKey",
+    "mint": "mintKey",
+    "move end": "editAccountKey",
+    "poll": "pollDevice",
+    "refresh": "issueToken",
+    "revoke": "revokeKey",
+    "rotate": "rotateAccountKey",
+    "start": "startClaim",
+    "changes": "listChanges",
+    "look": "getBooking",
+    "invoices": "getInvoices",
+    "delivery": "getDelivery",
+    "settle dispute": "stripeWebhook",
+    "settle refund": "stripeWebhook",
+    "take payment": "stripeWebhook",
+}
+"""Operations by the intent that they lead to. A request that was admitted with a key has its operation's name."""
+REVOKES = ("revokeKey", "revokeScopedKey")
+
+
+FROM_ANSWERS = "from answers, "
+"""Begins the violations that the judge finds."""
+
+
+def violations_of(world: "World") -> Iterator[str]:
+    """The promises that the answers of a run break, as the judge finds them."""
+    for promise, verdict in judge(history_of(world)).items():
+        yield from (f"{FROM_ANSWERS}{promise}: {each.sentence}" for each in verdict.broken)
+
+
+def write(world: "World", path: Path) -> None:
+    """Write the history of a run, for `python -m tests.judge`."""
+    history = history_of(world)
+    with path.open("wb") as stream:
+        write_history(stream, history.header, history.operations)
+
+
+def history_of(world: "World") -> History:
+    """All that clients asked and heard, after the events of days before the run."""
+    return History(HEADER, [*_earlier(world), *Recorder(world).operations()])
+
+
+def _earlier(world: "World") -> Iterator[Operation]:
+    """The events that the days before the run had counted, each of a visitor of its own."""
+    for (booking, day), counts in world.stage_counts.items():
+        for kind, count in zip(("impression", "click"), counts, strict=True):
+            for number in range(count):
+                asked = Asked(events=(Event(booking, kind, f"earlier {day} {number}"),))
+                at = min(day * DAY_MS + DAY_MS / 2, world.base_ms - DAY_MS / 48)
+                yield Operation("earlier", "n", "recordEvent", at, at, asked, Answer(200, outcomes=("recorded",)))
+
+
+class Recorder:
+    """The requests of a run, with the intents of each."""
+
+    def __init__(self, world: "World") -> None:
+        self._world = world
+        self._intents: defaultdict[str, list[told.Operation]] = defaultdict(list)
+        for intents in world.history.intents.values():
+            for intent in intents:
+                if intent.who:
+                    self._intents[intent.who].append(intent)
+
+    def operations(self) -> Iterator[Operation]:
+        for request in self._world.history.requests:
+            for number, name in enumerate(request.served):
+                intents = sorted(self._intents.get(name, ()), key=lambda each: each.began)
+                if intents:
+                    yield self._operation(request, name, intents, answered=not number)
+
+    def _operation(
+        self, request: told.Operation, name: str, intents: Sequence[told.Operation], *, answered: bool
+    ) -> Operation:
+        kind, caller, main = _asked_for(request, intents)
+        facts = {} if main is None else _facts(kind, main.about)
+        asked = Asked(caller=caller, metered=request.kind == "read", **facts)
+        began, ended = self._ms(request.start, request.began), self._ms(request.end, request.ended)
+        if not request.ended:
+            ended = self._ms(self._world.ended_at, self._world.history.tick())
+        node = name.partition(".")[0]
+        answer = self._answer(request, kind, asked, main) if answered and request.ended else None
+        return Operation(request.who, node, kind, began, max(began, ended), asked, answer)
+
+    def _ms(self, seconds: float, tick: int) -> float:
+        return self._world.base_ms + seconds * SECOND_MS + tick * TICK_MS
+
+    def _answer(self, request: told.Operation, kind: str, asked: Asked, main: told.Operation | None) -> Answer | None:
+        result = request.result
+        if request.kind == "resolve" and main is not None and isinstance(result, Resolved | None):
+            result = authentication.refused_key(result, self._now_ms(main)) or result
+        match result:
+            case told.Unknown():
+                return None
+            case told.Nothing():
+                return Answer(503, "service_unavailable")
+            case Refused(code=code, retry_after_seconds=retry, message=message):
+                return Answer(TABLE[code].status, code, retry, shared="of your mailbox" in message)
+            case told.Heard(status=status, outcomes=outcomes):
+                return Answer(status, outcomes=[_outcome(each) for each in outcomes])
+            case None:
+                return Answer(404, "not_found")
+            case _:
+                now_ms = 0 if main is None else self._now_ms(main)
+                return Answer(200, **_shown(kind, asked, result, now_ms))
+
+    def _now_ms(self, intent: told.Operation) -> int:
+        """The clock of the node at the end of an intent, by which it shows holds as expired."""
+        node = self._world.nodes[int(intent.node[1:].partition(".")[0])]
+        return self._world.base_ms + node.skew_ms + int(intent.end * SECOND_MS)
+
+
+async def read_all(world: "World") -> None:
+    """Read all bookings, with their documents and days, and all of them again: what a run leaves is in its history. Use the
+    keys that ended on all nodes, too, once none may remember them."""
+    reader = Client(world, "reader", _idle)
+    ended = _ended_texts(world)
+    if ended:
+        await trio.sleep(LIFE_SECONDS + 0.1)
+    for text in ended:
+        for node in world.nodes:
+            await reader.resolve(text, node)
+    for _ in range(2 if world.sells else 0):
+        views = await reader.ask("look", lambda node: node.intake.look_over(MOST))
+        for view in views if isinstance(views, list | tuple) else ():
+            for kind in ("look", "invoices", "delivery"):
+                await reader.ask(kind, partial(_read, kind, view.booking.tenant_id, view.booking.id))
+
+
+def _ended_texts(world: "World") -> list[str]:
+    """The texts of keys that clients were told to have changed, or to be replaced."""
+    texts: dict[str, str] = {}
+    ended: dict[str, None] = {}
+    for request in world.history.requests:
+        match request.result:
+            case Minted(api_key=text, key=key) | Issued(api_key=text, key=key) | RedeemedKey(api_key=text, key=key):
+                texts[key.id] = text
+            case (str() as text, Rotated(key=key, old=old)):
+                texts[key.id] = text
+                ended[old.id] = None
+            case KeySaved(key=key):
+                ended[key.id] = None
+    return [texts[key_id] for key_id in ended if key_id in texts]
+
+
+async def _idle(me: Client) -> None:
+    raise NotImplementedError
+
+
+async def _read(kind: str, owner: str, booking_id: str, node: "Node") -> Any:
+    store = node.services.sponsorship
+    read: Callable[[], Awaitable[Sequence[Any]]]
+    match kind:
+        case "look":
+            return await node.intake.look(booking_id)
+        case "invoices":
+            read = partial(store.invoices_of, owner, booking_id, MOST)
+        case _:
+            read = partial(store.delivered, booking_id)
+    return await node.intent(kind, booking_id, lambda: answering(node, read))
+
+
+# The request.
+
+
+def _asked_for(
+    request: told.Operation, intents: Sequence[told.Operation]
+) -> tuple[str, str | None, told.Operation | None]:
+    """The name of the operation, who asked, and the intent that it led to, if it was admitted."""
+    first, rest = intents[0], intents[1:]
+    if request.kind == "resolve":
+        return "getUsage", caller_of(first.about), first
+    if request.kind == "read":
+        charges = [each for each in intents if isinstance(each.about, Charge)]
+        return "getBot", caller_of(first.about), charges[-1] if charges else None
+    if isinstance(first.about, told.Admission):
+        return first.about.operation, caller_of(first.about.text), rest[0] if rest else None
+    if first.kind == "enter":
+        main = rest[0] if rest else None
+        kind = request.kind if main is None else KINDS.get(main.kind, main.kind)
+        return kind, f"session-{digest(first.about)}", main
+    if isinstance(first.about, told.Reported):
+        return ("recordEvents" if first.about.post.batch else "recordEvent"), None, first
+    return KINDS.get(first.kind, first.kind), None, first
+
+
+def _facts(kind: str, about: Any) -> dict[str, Any]:
+    match about:
+        case told.Reported(post=post):
+            named = ["day" if post.by_day else "device"] * len(post.named)
+            return {
+                "events": [
+                    Event(each.booking_id, str(each.kind), digest(f"{unit} {each.visitor}"))
+                    for each, unit in zip(post.named, named, strict=True)
+                ]
+            }
+        case told.Book(key=key, body=body) if kind == "createCampaign":
+            return {"key": key, "body": digest(list(body))}
+        case told.Book(key=key, body=body):
+            slot, week = body[:2]
+            facts = {"key": key, "body": digest(list(body)), "slot": slot, "week": week}
+            return {**facts, "campaign": body[2]} if kind == "createBooking" else facts
+        case told.Change() if kind == "stripeWebhook":
+            return {"id": about.target if about.target.startswith("bok_") else None, "decision": "event"}
+        case told.Change():
+            return {"id": about.target, "decision": str(about.what) if kind == "reviewCampaign" else None}
+        case told.IssueFor():
+            return {"key": about.key, "body": digest([about.name, *map(str, about.scopes)]) if about.key else None}
+        case told.Rotate():
+            return {"id": about.key_id, "key": about.key, "body": digest([about.key_id, about.grace_seconds])}
+        case told.EndAt():
+            return {"id": about.key_id, "ends": about.end_ms}
+        case told.Complete() | told.Start():
+            return {"id": digest(about.token)}
+        case told.Within() if kind == "editAccountKey":
+            return {"id": about.target}
+        case str() if kind in REVOKES or kind in ("getInvoices", "getDelivery"):
+            return {"id": about}
+        case int() if kind == "listChanges":
+            return {"cursor": str(about) if about else None}
+        case _:
+            return {}
+
+
+# The answer.
+
+
+def _outcome(outcome: str) -> str:
+    return "error" if outcome == "unavailable" else outcome
+
+
+def _shown(kind: str, asked: Asked, result: Any, now_ms: int) -> dict[str, Any]:
+    match result:
+        case Metered(tenant=tenant):
+            return {"limits": list(_limits(tenant))}
+        case Resolved(key=key):
+            return {"tenant": key.tenant_id}
+        case BookingView() if kind == "openCheckout":
+            return {"bookings": [Booking(asked.id or "", "checkout", held=result.booking.hold_ms)]}
+        case BookingView():
+            return {"bookings": [_booking(result, now_ms, receipt=kind == "getBooking")]}
+        case CampaignView(campaign=campaign):
+            return {"campaigns": [Campaign(campaign.id, str(campaign.status))]}
+        case Claimed(tenant=tenant):
+            return {"tenant": tenant.id}
+        case KeySaved() if kind in REVOKES:
+            return {"revoked": [result.key.id, *result.ended]}
+        case ChangePage():
+            return _changes(result)
+        case list() | tuple() if kind in ("getBooking", "getInvoices", "getDelivery"):
+            return _listed(kind, result, now_ms)
+        case _:
+            keys = _keys(result)
+            return {"keys": keys} if keys else {}
+
+
+def _limits(tenant: Tenant) -> Iterator[Limit]:
+    cap = CAPS[tenant.tier]
+    yield Limit("day", cap.daily, max(0, cap.daily - tenant.day_used))
+    if tenant.tier is Tier.ANONYMOUS and cap.lifetime is not None:
+        yield Limit("lifetime", cap.lifetime, max(0, cap.lifetime - tenant.lifetime_used))
+    elif cap.monthly is not None:
+        yield Limit("month", cap.monthly, max(0, cap.monthly - tenant.month_used))
+
+
+def _keys(result: Any) -> list[Key]:
+    match result:
+        case Minted(api_key=text, key=key, claim_token=token):
+            return [Key(caller_of(text), key.id, key.tenant_id, key.expires_ms, claim=digest(token))]
+        case Issued(api_key=text, key=key):
+            return [Key(caller_of(text), key.id, key.tenant_id, key.expires_ms)]
+        case RedeemedKey(api_key=text, key=key):
+            return [Key(caller_of(text), key.id, key.tenant_id)]
+        case Tokens(access_token=text):
+            return [Key(caller_of(text))]
+        case (str() as text, Rotated(key=key, old=old, ends_ms=ends_ms)):
+            return [Key(caller_of(text), key.id, key.tenant_id, key.expires_ms, old.id, ends_ms)]
+        case _:
+            return []
+
+
+def _booking(view: BookingView, now_ms: int, *, receipt: bool) -> Booking:
+    booking = view.booking
+    return Booking(
+        booking.id,
+        str(booking.status_at(now_ms)),
+        booking.slot_id,
+        booking.week_start_ms,
+        booking.week_end_ms,
+        booking.hold_ms if booking.is_open(now_ms) else None,
+        view.impressions,
+        view.clicks,
+        booking.paid_cents if receipt and booking.paid_ms is not None else None,
+        booking.refunded_cents,
+        booking.issue,
+        booking.demo,
+    )
+
+
+def _listed(kind: str, rows: Sequence[Any], now_ms: int) -> dict[str, Any]:
+    if kind == "getInvoices":
+        return {"invoices": [_invoice(each) for each in rows]}
+    if kind == "getDelivery":
+        # As over HTTP, up to today: the last day of a booking of the stage may come later.
+        until = [each for each in rows if each.day * DAY_MS <= now_ms]
+        return {"days": [Day(each.day * DAY_MS, each.impressions, each.clicks) for each in until]}
+    return {"bookings": [_booking(each, now_ms, receipt=False) for each in rows]}
+
+
+def _invoice(row: InvoiceRecord) -> Invoice:
+    lasting = [each.name for each in fields(row) if not each.name.startswith("buyer_")]
+    whole = digest({name: str(getattr(row, name)) for name in lasting})
+    return Invoice(row.number, str(row.kind), row.booking_id, row.amount_cents, whole, row.belongs_to)
+
+
+def _changes(page: ChangePage) -> dict[str, Any]:
+    rows = [json.loads(each) for each in page.rows]
+    records = [Record(f"{each['kind']}/{each['slug']}", each["at"], each["change"]) for each in rows]
+    return {"records": records, "cursor": str(page.last), "more": page.more}
