@@ -81,9 +81,9 @@ def late_payment_takes_weeks(unit: UnitOfWork, booking: Booking, payment: Record
 
 
 @BUGS.around(settlement, "_refund_declined")
-def declined_refund_forgets_weeks(right: Any, unit: UnitOfWork, booking: Booking, message: Any) -> Any:
+def declined_refund_forgets_weeks(right: Any, unit: UnitOfWork, booking: Booking, *rest: Any) -> Any:
     """A declined refund returns to paid without the weeks."""
-    answer = right(unit, booking, message)
+    answer = right(unit, booking, *rest)
     unit.free_weeks(booking)
     return answer
 

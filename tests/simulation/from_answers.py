@@ -95,7 +95,7 @@ FOUND_BY = {
     "win-after-a-loss-ignored": 9,
     "windows-remembered": 16,
     "withdrawn-dispute-stays-open": 12,
-    "won-weeks-taken-from-their-buyer": 18,
+    "won-weeks-taken-from-their-buyer": 105,
 }
 """Seeds tried first for bugs that the first seeds do not show. This only saves time."""
 
