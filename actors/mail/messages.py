@@ -16,8 +16,8 @@ class MailFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """Who runs the service: its name, the address of its terms, and the label and address of each link about it. Empty texts
-    stand for what it has not."""
+    """The operator of the service: its name, the address of its terms, and the label and address of each link about it.
+    Empty texts stand for what it has not."""
 
     name: str = ""
     terms_url: str = ""

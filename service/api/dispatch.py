@@ -49,7 +49,7 @@ async def dispatch(services: Services, operation: Operation, request: Request, v
 
 @dataclass(slots=True)
 class Course:
-    """What the steps of one request leave for later ones."""
+    """The state of one request that its steps share."""
 
     request: Request
     viewer: Caller | None

@@ -131,7 +131,7 @@ class Head:
 
 
 class _Lines:
-    """What llhttp reads from a head. It calls `on_url` and `on_header`."""
+    """The lines that llhttp reads from a head. It calls `on_url` and `on_header`."""
 
     __slots__ = ("fields", "special", "target")
 

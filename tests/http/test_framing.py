@@ -15,6 +15,7 @@ from service.http.request_body import (
     ChunkedReader,
     ContentLengthReader,
 )
+from service.http.request_head import REMEMBERED_BYTES, parse_head
 from tests.http.corpus import BODIES
 
 PLAIN = re.compile(rb"([0-9A-Fa-f]{1,8})(;[\t -~\x80-\xff]*)?")
@@ -128,3 +129,18 @@ def test_a_line_without_an_end_is_refused_before_much_of_it_is_kept(beginning: b
     assert len(rest) == most + 1
     with pytest.raises(BadBody):
         body.feed(rest + b"1")
+
+
+def test_requests_with_the_same_short_head_share_it_and_read_bodies_of_their_own() -> None:
+    head = b"POST / HTTP/1.1\r\nHost: a\r\nCookie: a=b\r\nCookie: c=d\r\nContent-Length: 3\r\n\r\n"
+    first, second = parse_head(head), parse_head(bytes(bytearray(head)))
+    assert first is second
+    assert first.headers.by_name == {"host": "a", "cookie": "a=b; c=d", "content-length": "3"}
+    readers = [each.reader() for each in (first, second)]
+    assert [reader.feed(body) for reader, body in zip(readers, (b"abc", b"de"), strict=True) if reader] == [
+        (b"abc", b""),
+        (b"de", b""),
+    ]
+    assert [reader.done for reader in readers if reader] == [True, False]
+    long = head.replace(b"Host: a", b"Host: a\r\nX: " + b"y" * REMEMBERED_BYTES)
+    assert parse_head(long) is not parse_head(long)

@@ -1,4 +1,4 @@
-"""Whose a caller is, as answers tell it: callers, accounts, and the claims that join them. Pure."""
+"""The owners of callers, as answers tell them: callers, accounts, and the claims that join them. Pure."""
 
 from collections import defaultdict
 

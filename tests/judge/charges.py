@@ -155,7 +155,7 @@ class Ledger:
 
 
 def figures(ledger: Ledger, operation: Operation) -> Iterator[tuple[Window, int, int, bool]]:
-    """What an answer tells of the use of its caller's quota: window, requests used, the cap, and whether the use is exact,
+    """The use of its caller's quota that an answer tells: window, requests used, the cap, and whether the use is exact,
     which it is not if nothing is left. Figures from around midnight are left out, because their window is not known."""
     answer = operation.said
     told = [(each.window, each.cap - each.left, each.cap, each.left > 0) for each in answer.limits]

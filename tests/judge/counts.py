@@ -18,8 +18,8 @@ Read = tuple[Operation, int]
 
 @dataclass(slots=True)
 class Tally:
-    """What was sent for a place: times at which events were certainly recorded, at which those began, and at which one more
-    may have been."""
+    """The events that were sent for a place: times at which events were certainly recorded, at which those began, and at
+    which one more may have been."""
 
     recorded: list[float] = field(default_factory=list)
     began: list[float] = field(default_factory=list)
@@ -67,7 +67,7 @@ def _values(operation: Operation) -> Iterator[tuple[Place, int]]:
 
 
 def _tallies(history: History, places: Iterable[Place]) -> dict[Place, Tally]:
-    """What was sent for each place that was read."""
+    """The events that were sent for each place that was read."""
     moments, tallies = Moments(history.header.clock_ms), defaultdict[Place, Tally](Tally)
     days: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     wanted = set[tuple[str, str]]()
@@ -133,7 +133,7 @@ def _least(place: Place, reads: list[Read], tally: Tally, verdict: Verdict) -> N
     others, witness = 0, list[Operation]()
     for (operation, value), past in with_past(reads, first):
         for earlier, seen in past:
-            # What was there before, or was sent by others: counts never fall.
+            # Earlier events, and those of others: counts never fall.
             base = seen - bisect_right(tally.began, earlier.ended)
             if base > others:
                 others, witness = base, [earlier]
