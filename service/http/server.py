@@ -59,6 +59,8 @@ class Server:
 
         Calls `ready` when connections are accepted.
         """
+        if any(tls for _, tls in self._listeners):
+            import service.http.http2  # noqa: F401 - 2 MiB that only TLS needs, and too slow to load for a connection
         connections = Connections(self._limits)
         engine = self._engine(handlers, self._limits, self._clock)
         async with trio.open_nursery() as open_connections:
