@@ -153,8 +153,9 @@ def _accept_queued(handle: "_ConnectionHandler", listener: socket.socket, nurser
 
 
 async def maintain(engine: Engine, connections: Connections) -> None:
-    """End overdue waits, update the Date header and log rejected connections, every `TICK_SECONDS`."""
+    """End overdue waits, update the Date header and log rejected connections, every `TICK_SECONDS` while there are any."""
     while True:
+        await connections.wait_busy()
         await trio.sleep(TICK_SECONDS)
         engine.tick()
         connections.expire_overdue()
@@ -191,6 +192,8 @@ class _ConnectionHandler:
         if not self._connections.has_room(client[0]):
             self._connections.reject()
             return
+        if not len(self._connections):
+            self._engine.tick()  # nothing has updated the Date header while there was no connection
         try:
             if self._tls is None:
                 transport = SocketTransport(stream, client, server, self._limits.stall_seconds)
