@@ -59,6 +59,8 @@ class Server:
 
         Calls `ready` when connections are accepted.
         """
+        if any(tls for _, tls in self._listeners):
+            import service.http.http2  # noqa: F401 - 2 MiB that only TLS needs, and too slow to load for a connection
         connections = Connections(self._limits)
         engine = self._engine(handlers, self._limits, self._clock)
         async with trio.open_nursery() as open_connections:
@@ -151,8 +153,9 @@ def _accept_queued(handle: "_ConnectionHandler", listener: socket.socket, nurser
 
 
 async def maintain(engine: Engine, connections: Connections) -> None:
-    """End overdue waits, update the Date header and log rejected connections, every `TICK_SECONDS`."""
+    """End overdue waits, update the Date header and log rejected connections, every `TICK_SECONDS` while there are any."""
     while True:
+        await connections.wait_busy()
         await trio.sleep(TICK_SECONDS)
         engine.tick()
         connections.expire_overdue()
@@ -189,6 +192,8 @@ class _ConnectionHandler:
         if not self._connections.has_room(client[0]):
             self._connections.reject()
             return
+        if not len(self._connections):
+            self._engine.tick()  # nothing has updated the Date header while there was no connection
         try:
             if self._tls is None:
                 transport = SocketTransport(stream, client, server, self._limits.stall_seconds)
