@@ -97,9 +97,14 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         batch = [self._keys_on(day, message) for message in messages]
         events = chain.from_iterable(message.events for message in messages)
         rows = rows_of(events, chain.from_iterable(batch), _sites_of(messages))
+        keys = [row.key for row in rows]
+        if not self.seen.contains_none(keys):
+            # Some were committed while these events were queued. The store is quick only if all keys are new.
+            rows = [row for row in rows if row.key not in self.seen]
+            keys = [row.key for row in rows]
         added = set(await self._store.record(batch_id, day, rows))
         # Only now: a key that another lane has not committed yet is no duplicate.
-        self.seen.add([row.key for row in rows])
+        self.seen.add(keys)
         if len(added) == sum(map(len, batch)):
             # Nearly always, all events are new and different.
             return [[True] * len(keys) for keys in batch]
