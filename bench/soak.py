@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -266,6 +267,7 @@ def main() -> None:
     place = given.place.resolve()
     place.mkdir(parents=True, exist_ok=True)
     place.chmod(0o755)  # Postgres may run as another user
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if given.minutes:
         asyncio.run(soak(place, given.minutes, given.rate, given.every))
     pieces = [samples_of(piece) for piece in pieces_in(place)]
