@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -120,6 +121,7 @@ def test_nodes_behind_nginx_are_renewed_one_after_the_other_and_no_request_fails
                     outcomes.append((load.name, load.outcome()))
                     running[place] = Load.start(load.name, load.command)
         outcomes += [(load.name, load.outcome()) for load in running]
+    sys.stdout.write(f"{renewed} renewals, {len(outcomes) * REQUESTS:,} requests\n")
     told = "\n".join(each.log() for each in nodes)
     for name, outcome in outcomes:
         assert outcome == ([REQUESTS, REQUESTS, 0, 0, 0], [REQUESTS, 0, 0, 0]), f"{name}, {renewed} renewals: {told}"
