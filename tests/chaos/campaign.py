@@ -75,8 +75,9 @@ class Report:
     verdict: Verdict
 
 
-async def run(ground: Ground, seed: int, seconds: float, out: Callable[[str], None]) -> Report:
-    """Inject faults for about `seconds`. This may kill the Postgres of `ground`; it runs again on return."""
+async def run(ground: Ground, seed: int, seconds: float, out: Callable[[str], None], count: int = NODES) -> Report:
+    """Inject faults for about `seconds` while `count` nodes serve. This may kill the Postgres of `ground`; it runs again on
+    return."""
     without = [] if ground.disk is not None else [Kind.DISK_FULL]
     faults = plan(seed, seconds, without)
     database = ground.postgres.fresh_database()
@@ -86,7 +87,7 @@ async def run(ground: Ground, seed: int, seconds: float, out: Callable[[str], No
     with ThreadPoolExecutor(1) as starter, ExitStack() as services:
         async with proxied(Target(host=str(ground.postgres.sockets), user="catalog", database=database)) as proxy:
             proxy.silence_seconds = SILENCE_SECONDS
-            hosts = [proxy.target.host] + [str(ground.postgres.sockets)] * (NODES - 1)
+            hosts = [proxy.target.host] + [str(ground.postgres.sockets)] * (count - 1)
             nodes = [
                 await trio.to_thread.run_sync(_node, services, ground.place, number, f"/{database}?host={host}")
                 for number, host in enumerate(hosts)

@@ -9,7 +9,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from tests.simulation.campaign import SECONDS, campaign
+from tests.simulation.campaign import SECONDS, Record, campaign, commit_of_this_checkout
 from tests.simulation.from_answers import from_answers
 from tests.simulation.rules import Scene
 from tests.simulation.scenes import BUGS
@@ -23,6 +23,9 @@ def main() -> int:
         "--seeds", metavar="[A:]B", help="a campaign of the seeds from A, or 0, up to B, B not included"
     )
     parser.add_argument("--kills", type=int, help="a campaign of as many seeds as it takes to kill this many nodes")
+    parser.add_argument(
+        "--record", type=Path, help="leave out the seeds of --seeds that this file has, and add to it those that ran"
+    )
     parser.add_argument(
         "--one-by-one", action="store_true", help="print each seed of --seeds as --seed does, in its order"
     )
@@ -46,6 +49,8 @@ def main() -> int:
     out = sys.stdout.write
     if given.history and given.seeds:
         parser.error("--history is of one seed")
+    if given.record and (not given.seeds or given.scene or given.bug or given.one_by_one):
+        parser.error("--record is of the seeds of --seeds, each in its own scene and without a bug")
     if given.from_answers:
         bugs = [each for each in sorted(BUGS) if given.scene in (None, BUGS[each].scene) and given.bug in (None, each)]
         return 0 if from_answers(bugs, _at_once) else 1
@@ -59,6 +64,7 @@ def main() -> int:
             workers=given.workers,
             everything=given.counts,
             kills=given.kills,
+            record=given.record and Record(given.record, commit_of_this_checkout(), seeds, given.seconds),
         )
         return 0 if good else 1
     failed = 0
