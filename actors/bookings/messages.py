@@ -212,10 +212,20 @@ class SettleDispute:
 
 
 @dataclass(frozen=True, slots=True)
-class PostponeRefund:
-    """Retry a refund later: the processor did not answer or has not decided."""
+class LeaseRefund:
+    """Make a due refund, until `until_ms`: no other node makes it before then. Refused if none is due now."""
 
     booking_id: str
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PostponeRefund:
+    """Retry a refund later, which the processor did not answer or has not decided. The lease that ends at `leased_ms` ends
+    now; without it, nothing changes."""
+
+    booking_id: str
+    leased_ms: int | None
     due_ms: int
 
 
@@ -333,6 +343,7 @@ Message = (
     | OrderRefund
     | SettleRefund
     | SettleDispute
+    | LeaseRefund
     | PostponeRefund
     | RequestRefund
     | DeclineRefundRequest

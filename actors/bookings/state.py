@@ -31,6 +31,7 @@ from actors.bookings.messages import (
     EndSharedReport,
     ExpireHold,
     FollowSchedule,
+    LeaseRefund,
     Message,
     MoveCampaign,
     OpenCheckout,
@@ -142,6 +143,7 @@ def rows_to_lock(messages: Sequence[Message], rules: BookingRules, now_ms: int) 
                 | StoreCheckoutSession(booking_id=booking_id)
                 | Cancel(booking_id=booking_id)
                 | OrderRefund(booking_id=booking_id)
+                | LeaseRefund(booking_id=booking_id)
                 | PostponeRefund(booking_id=booking_id)
                 | RequestRefund(booking_id=booking_id)
                 | DeclineRefundRequest(booking_id=booking_id)
@@ -199,6 +201,8 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
             return settlement.settle_refund(unit, message)
         case SettleDispute():
             return disputes.settle_dispute(unit, message)
+        case LeaseRefund():
+            return settlement.lease_refund(unit, message)
         case PostponeRefund():
             return settlement.postpone_refund(unit, message)
         case RequestRefund():

@@ -15,6 +15,7 @@ from actors.bookings.messages import (
     EditCampaign,
     EditSlot,
     ExpireHold,
+    LeaseRefund,
     Message,
     MoveCampaign,
     OpenCheckout,
@@ -376,7 +377,12 @@ class Ledger:
         return SettleDispute(dispute, payment, state, self.origin(PAYMENTS), **fields)
 
     def postpone(self, booking_id: str, due_ms: int) -> PostponeRefund:
-        return PostponeRefund(booking_id, due_ms)
+        """Put off a refund by the node that leases it now."""
+        booking = self.bookings.get(booking_id)
+        return PostponeRefund(booking_id, None if booking is None else booking.refund_due_ms, due_ms)
+
+    def lease(self, booking_id: str, until_ms: int) -> LeaseRefund:
+        return LeaseRefund(booking_id, until_ms)
 
     def video(self, booking_id: str, **fields: Any) -> DescribeVideo:
         return DescribeVideo(booking_id, self.origin(), **fields)
