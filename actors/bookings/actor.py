@@ -231,11 +231,12 @@ class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
         currency: str | None = None,
         refund_id: str | None = None,
         at_ms: int | None = None,
+        made_ms: int | None = None,
     ) -> BookingView | Refused:
         """Record that the processor has refunded a booking (`declined` None), or why it will not. See `SettleRefund`."""
         origin = self._origin(Agent("system", "payments"))
         message = SettleRefund(
-            booking_id, declined, origin, event_id, payment_id, cents, total_cents, currency, refund_id, at_ms
+            booking_id, declined, origin, event_id, payment_id, cents, total_cents, currency, refund_id, at_ms, made_ms
         )
         return await self._booking(message)
 

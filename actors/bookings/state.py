@@ -11,6 +11,7 @@ from typing import Any
 from actors.bookings import (
     campaigns,
     disputes,
+    refund_leases,
     refund_requests,
     reservations,
     schedule,
@@ -202,9 +203,9 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
         case SettleDispute():
             return disputes.settle_dispute(unit, message)
         case LeaseRefund():
-            return settlement.lease_refund(unit, message)
+            return refund_leases.lease_refund(unit, message)
         case PostponeRefund():
-            return settlement.postpone_refund(unit, message)
+            return refund_leases.postpone_refund(unit, message)
         case RequestRefund():
             return refund_requests.request_refund(unit, message)
         case DeclineRefundRequest():

@@ -109,9 +109,14 @@ class HoldAndRefundSweeper(PeriodicTask):
         await self._ledger.postpone_refund(booking.id, booking.refund_due_ms, self._clock.now_ms() + pause_ms)
 
     async def _settle(self, booking: Booking, declined: str | None, attempt: RefundAttempt | None) -> None:
-        refund_id, cents = (None, None) if attempt is None else (attempt.id, attempt.cents)
+        refund = attempt or RefundAttempt(done=False)
         await self._ledger.settle_refund(
-            booking.id, declined, payment_id=booking.payment_id, cents=cents, refund_id=refund_id
+            booking.id,
+            declined,
+            payment_id=booking.payment_id,
+            cents=refund.cents,
+            refund_id=refund.id,
+            made_ms=refund.made_ms,
         )
 
     async def _refund(self, booking: Booking) -> RefundAttempt:

@@ -338,7 +338,9 @@ def _is_of(booking: Booking, refund: stripe.Refund) -> bool:
 
 
 def _attempt(refund: stripe.Refund) -> RefundAttempt:
-    return RefundAttempt(refund.status == "succeeded", refund.id, refund.amount)
+    created = getattr(refund, "created", None)
+    made_ms = created * SECOND_MS if type(created) is int else None
+    return RefundAttempt(refund.status == "succeeded", refund.id, refund.amount, made_ms)
 
 
 def _all_succeeded(made: list[stripe.Refund]) -> bool:

@@ -177,6 +177,7 @@ class Processor:
             "id": f"re_{len(self.refunds) + 1}",
             "object": "refund",
             "amount": amount,
+            "created": self.now,
             "currency": payment.currency,
             "failure_reason": "expired_or_canceled_card" if self.refund_status == "failed" else None,
             "metadata": {"booking_id": form["metadata[booking_id]"]},

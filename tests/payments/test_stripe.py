@@ -400,9 +400,9 @@ async def test_a_refund_that_fails_is_refused_and_made_anew_when_it_is_ordered_a
     stripe.refund_status = status
     with pytest.raises(PaymentsRefused, match=status) as refused:
         await refund(stripe)
-    assert refused.value.attempt == RefundAttempt(False, "re_1", 125_000)
+    assert refused.value.attempt == RefundAttempt(False, "re_1", 125_000, NOON_MS)
     stripe.refund_status = "succeeded"
-    assert await payments(stripe).refund(PAID) == RefundAttempt(True, "re_2", 125_000)
+    assert await payments(stripe).refund(PAID) == RefundAttempt(True, "re_2", 125_000, NOON_MS)
     assert stripe.payments["pi_1"].refunded == 125_000
     assert len(stripe.refunds) == 2
 
@@ -500,7 +500,7 @@ async def test_a_part_that_stripe_refunded_before_its_own_failure_is_not_refunde
     await asker.refund(PART)
     [(key, (form, _))] = stripe.kept.items()
     stripe.kept[key] = form, error(500, "api_error", "Something went wrong on Stripe's end.")
-    assert await payments(stripe).refund(PART) == RefundAttempt(True, "re_1", 30_000)
+    assert await payments(stripe).refund(PART) == RefundAttempt(True, "re_1", 30_000, NOON_MS)
     assert stripe.payments["pi_1"].refunded == 30_000
 
 
@@ -614,7 +614,7 @@ def endpoint(*missing: str, **fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("endpoints", "line", "problem"),
     [
-        ([endpoint()], "ok: the webhook endpoint at Stripe sends all 9 kinds of events", ""),
+        ([endpoint()], "ok: the webhook endpoint at Stripe sends all 10 kinds of events", ""),
         ([endpoint(url=ADDRESS + "/")], "ok: ", ""),
         ([endpoint(enabled_events=["*"])], "ok: ", ""),
         ([endpoint("refund.failed"), endpoint(enabled_events=["refund.failed"])], "ok: ", ""),

@@ -6,7 +6,7 @@ from typing import Any
 import stripe
 import trio
 
-from actors.bookings import prices, settlement
+from actors.bookings import prices, refund_leases
 from actors.bookings.messages import LeaseRefund
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import Booking, BookingView
@@ -45,7 +45,7 @@ class RefundWithoutALease(CountedSweeper):
         return BookingView(due, "")
 
 
-@BUGS.around(settlement, "lease_refund")
+@BUGS.around(refund_leases, "lease_refund")
 def leased_refund_leased_again(right: Any, unit: UnitOfWork, message: LeaseRefund) -> Any:
     """A refund that a node has leased is leased to the next one, too."""
     booking = unit.booking(message.booking_id)

@@ -366,9 +366,20 @@ class Ledger:
         total_cents: int | None = None,
         refund: str | None = None,
         at_ms: int | None = None,
+        made_ms: int | None = None,
     ) -> SettleRefund:
         return SettleRefund(
-            booking_id, declined, self.origin(PAYMENTS), event, payment, cents, total_cents, None, refund, at_ms
+            booking_id,
+            declined,
+            self.origin(PAYMENTS),
+            event,
+            payment,
+            cents,
+            total_cents,
+            None,
+            refund,
+            at_ms,
+            made_ms,
         )
 
     def dispute(
