@@ -50,6 +50,7 @@ FOUND_BY = {
     "lane-answers-of-another": 9,
     "lane-steals-a-message": 1,
     "late-page-refused": 7,
+    "leased-refund-leased-again": 7,
     "limit-counts-decided": 2,
     "limit-forgets-its-batch": 1,
     "links-of-the-batch-not-counted": 2,
