@@ -1,6 +1,7 @@
 """Promise 5: `recorded: true` is answered at most once for a booking, a kind, a visitor and a day. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import inf
 
 from tests.judge.finding import Moments, Verdict, is_whole
 from tests.judge.records import Event, History, Operation
@@ -25,7 +26,7 @@ def check(history: History) -> Verdict:
             first[event] = operation
     for event, operations in again.items():
         _one_a_day(event, operations, moments, verdict)
-    _duplicates(history, verdict, all_sent=is_whole(history) and history.header.fresh)
+    _duplicates(history, moments, verdict, all_sent=is_whole(history) and history.header.fresh)
     return verdict
 
 
@@ -67,22 +68,30 @@ def _one_a_day(event: Event, operations: list[Operation], moments: Moments, verd
             taken[day] = operation
 
 
-def _duplicates(history: History, verdict: Verdict, *, all_sent: bool) -> None:
-    """A duplicate of nothing: an event is dropped as counted before, and nothing that was sent could have counted it."""
-    earliest: dict[Event, float] = {}
+def _duplicates(history: History, moments: Moments, verdict: Verdict, *, all_sent: bool) -> None:
+    """A duplicate of nothing: an event is dropped as counted before, and nothing that was sent could have counted it on that
+    day."""
+    earliest: dict[tuple[Event, int | None], float] = {}
     for event, outcome, operation in events_of(history.operations):
-        if may_count(outcome) and operation.began < earliest.get(event, operation.began + 1):
-            earliest[event] = operation.began
+        if may_count(outcome):
+            for day in days_of(operation, outcome, moments):
+                earliest[event, day] = min(operation.began, earliest.get((event, day), operation.began))
     for event, outcome, operation in events_of(history.operations):
         if outcome != "duplicate" or event.visitor is None:
             continue
         if not all_sent:
             verdict.unjudged["a duplicate may be of an event that is not in the history"] += 1
-        else:
-            verdict.judged += 1
-            if operation.ended < earliest.get(event, operation.ended + 1):
-                verdict.breaks(
-                    f"the {event.kind} of visitor {event.visitor} on booking {event.booking} was dropped as a duplicate, "
-                    "but it had not been sent before",
-                    operation,
-                )
+            continue
+        verdict.judged += 1
+        if all(earliest.get((event, day), inf) > operation.ended for day in (None, *days_of(operation, "", moments))):
+            verdict.breaks(
+                f"the {event.kind} of visitor {event.visitor} on booking {event.booking} was dropped as a duplicate, "
+                "but it had not been sent before on that day",
+                operation,
+            )
+
+
+def days_of(operation: Operation, outcome: str, moments: Moments) -> Sequence[int | None]:
+    """The days on which an event may count. Without an answer it may on any later one, which None stands for."""
+    earliest, latest = moments.days(operation)
+    return (None,) if outcome in ("unknown", "error") else range(earliest, latest + 1)
