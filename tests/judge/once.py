@@ -26,6 +26,7 @@ def check(history: History) -> Verdict:
             first[event] = operation
     for event, operations in again.items():
         _one_a_day(event, operations, moments, verdict)
+    _recorded_later(history, moments, verdict)
     _duplicates(history, moments, verdict, all_sent=is_whole(history) and history.header.fresh)
     return verdict
 
@@ -66,6 +67,28 @@ def _one_a_day(event: Event, operations: list[Operation], moments: Moments, verd
             )
         else:
             taken[day] = operation
+
+
+def _recorded_later(history: History, moments: Moments, verdict: Verdict) -> None:
+    """A duplicate was recorded before, so that it is not recorded later on the same day."""
+    dropped: dict[tuple[Event, int | None], Operation] = {}
+    recorded: list[tuple[Event, int, Operation]] = []
+    for event, outcome, operation in events_of(history.operations):
+        day = moments.day(operation)
+        if day is None or event.visitor is None:
+            continue
+        if outcome == "duplicate":
+            dropped[event, day] = min(operation, dropped.get((event, day), operation), key=lambda each: each.ended)
+        elif outcome == "recorded":
+            recorded.append((event, day, operation))
+    for event, day, operation in recorded:
+        if (event, day) in dropped and dropped[event, day].ended < operation.began:
+            verdict.breaks(
+                f"the {event.kind} of visitor {event.visitor} on booking {event.booking} was dropped as a duplicate, and "
+                "recorded later on the same day",
+                dropped[event, day],
+                operation,
+            )
 
 
 def _duplicates(history: History, moments: Moments, verdict: Verdict, *, all_sent: bool) -> None:

@@ -36,6 +36,7 @@ ONCE: dict[str, Case] = {
         event(LATE - 5, "v", None),
         event(LATE + 5, "v", "duplicate"),
     ],
+    "a duplicate, and recorded after midnight": [event(0, "v", None), event(1, "v", "duplicate"), event(LATE + 9, "v")],
     "a duplicate just after midnight": [event(LATE - 5, "v"), event(LATE + 0.5, "v", "duplicate")],
     "a duplicate of what nobody recorded": partial(event(0, "v", "duplicate")),
     "an unknown address": [event(0, None), event(1, None)],
@@ -51,6 +52,10 @@ TWICE: dict[str, tuple[Case, str]] = {
     "a duplicate of nothing": ([event(0, "v", "duplicate")], "it had not been sent before"),
     "a duplicate of a later one": ([event(0, "v", "duplicate"), event(1, "v")], "it had not been sent before"),
     "a duplicate of the day before": ([event(LATE - 5, "v"), event(LATE + 5, "v", "duplicate")], "before on that day"),
+    "a duplicate that is recorded later": (
+        partial(event(0, "v", None), event(1, "v", "duplicate"), event(2, "v")),
+        "recorded later on the same day",
+    ),
     "a duplicate of a refused one": (
         [event(0, "v", status=429), event(1, "v", "duplicate")],
         "had not been sent before",

@@ -81,6 +81,7 @@ def check(history: History) -> Verdict:
         if seen.slot is None:
             verdict.unjudged["no answer tells the slot of the booking"] += len(seen.states)
             continue
+        _one_end(id, seen.states, history.header.clock_ms, verdict)
         held = list(_held(id, seen, ends, history.header.clock_ms))
         verdict.judged += len(seen.states)
         for week in range(seen.week, seen.end, WEEK_MS):
@@ -112,6 +113,22 @@ def _ends(history: History) -> Mapping[str, Ends]:
     for each in ends.values():
         each.sort()
     return ends
+
+
+def _one_end(id: str, states: Sequence[tuple[Operation, Booking]], clock_ms: float, verdict: Verdict) -> None:
+    """A hold has one end, and another one once its checkout is opened. It is not open after that."""
+    ends: dict[str, tuple[float, Operation]] = {}
+    for operation, booking in states:
+        if booking.status not in OPEN or booking.held is None:
+            continue
+        if operation.began > booking.held + clock_ms:
+            verdict.breaks(f"booking {id} is {booking.status} after its hold, until {time_of(booking.held)}", operation)
+        held, other = ends.setdefault(booking.status, (booking.held, operation))
+        if held != booking.held:
+            words = (
+                f"the hold of booking {id} in {booking.status} ends at {time_of(held)} and at {time_of(booking.held)}"
+            )
+            verdict.breaks(words, other, operation)
 
 
 def _held(id: str, seen: Seen, ends: Mapping[str, Ends] | None, clock_ms: float) -> Iterator[Held]:

@@ -127,6 +127,7 @@ class Recorder:
 
     def __init__(self, world: "World") -> None:
         self._world = world
+        self._texts, _ = _texts(world)
         self._intents: defaultdict[str, list[told.Operation]] = defaultdict(list)
         for intents in world.history.intents.values():
             for intent in intents:
@@ -144,6 +145,9 @@ class Recorder:
         self, request: told.Operation, name: str, intents: Sequence[told.Operation], *, answered: bool
     ) -> Operation:
         kind, caller, main = _asked_for(request, intents)
+        if main is not None and isinstance(main.about, told.Rotate):
+            # A key rotates itself.
+            caller = caller_of(self._texts[main.about.key_id])
         facts = {} if main is None else _facts(kind, main.about)
         asked = Asked(caller=caller, metered=request.kind == "read", **facts)
         began, ended = self._ms(request.start, request.began), self._ms(request.end, request.ended)
@@ -191,7 +195,7 @@ async def read_all(world: "World") -> None:
     for text in ended:
         for node in world.nodes:
             await reader.resolve(text, node)
-    for text in texts:
+    for text in texts.values():
         await reader.ask("usage", partial(_usage, text))
     for _ in range(2 if world.sells else 0):
         views = await reader.ask("look", lambda node: node.intake.look_over(MOST))
@@ -200,8 +204,9 @@ async def read_all(world: "World") -> None:
                 await reader.ask(kind, partial(_read, kind, view.booking.tenant_id, view.booking.id))
 
 
-def _texts(world: "World") -> tuple[list[str], list[str]]:
-    """The texts of all keys that clients were shown, and of those that they were told to have changed, or to be replaced."""
+def _texts(world: "World") -> tuple[dict[str, str], list[str]]:
+    """The texts of all keys that clients were shown, by their ids, and those of which they were told that they changed, or
+    that they are replaced."""
     texts: dict[str, str] = {}
     ended: dict[str, None] = {}
     for request in world.history.requests:
@@ -213,7 +218,7 @@ def _texts(world: "World") -> tuple[list[str], list[str]]:
                 ended[old.id] = None
             case KeySaved(key=key):
                 ended[key.id] = None
-    return [*texts.values()], [texts[key_id] for key_id in ended if key_id in texts]
+    return texts, [texts[key_id] for key_id in ended if key_id in texts]
 
 
 async def _usage(text: str, node: "Node") -> Any:
@@ -293,7 +298,8 @@ def _facts(kind: str, about: Any) -> dict[str, Any]:
         case told.IssueFor():
             return {"key": about.key, "body": digest([about.name, *map(str, about.scopes)]) if about.key else None}
         case told.Rotate():
-            return {"id": about.key_id, "key": about.key, "body": digest([about.key_id, about.grace_seconds])}
+            grace = about.grace_seconds
+            return {"id": about.key_id, "key": about.key, "body": digest([about.key_id, grace]), "grace": grace}
         case told.EndAt():
             return {"id": about.key_id, "ends": about.end_ms}
         case told.Complete() | told.Start():

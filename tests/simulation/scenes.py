@@ -168,7 +168,9 @@ CATALOG = Area(
 
 SCENES: Mapping[Scene, Cast] = {
     Scene.SPONSORS: Cast((KEYS, MAIL, SPONSORSHIP), (*buyers.CROWD, (sharers.sharer, 2))),
-    Scene.KEYS: Cast((KEYS, MAIL), (*clients.CROWD, (rotators.rotator, 2), (rotators.mover, 1))),
+    Scene.KEYS: Cast(
+        (KEYS, MAIL), (*clients.CROWD, (rotators.rotator, 2), (rotators.mover, 1), (rotators.night_reader, 1))
+    ),
     Scene.WEBSITES: Cast((KEYS, MAIL, SPONSORSHIP, SITE), websites.CROWD),
     Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), (*gadgets.CROWD, *connectors.CROWD)),
     Scene.CATALOG: Cast((KEYS, MAIL, CATALOG), editors.CROWD),
