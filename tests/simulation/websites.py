@@ -281,7 +281,6 @@ CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
     (website, 5),
     (relay, 2),
     (night_owl, 2),
-    (sleepless, 1),
     (crowd_of_one, 1),
     (accountant, 1),
     (advertiser, ADVERTISERS),
