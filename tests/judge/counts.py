@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from math import inf
 
 from tests.judge.finding import DAY_MS, Moments, Verdict, day_of, first, is_whole, time_of, with_past
-from tests.judge.once import days_of, events_of, may_count
+from tests.judge.once import Attempt, days_of, events_of, may_count
 from tests.judge.records import Event, History, Operation
 
 Place = tuple[str, str, int | None]
 """A booking, a kind of event, and a day, or None for the sum of all days."""
 Read = tuple[Operation, int]
-Attempt = tuple[Operation, str]
-"""An event that was sent, and its outcome."""
 
 
 @dataclass(slots=True)
