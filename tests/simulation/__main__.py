@@ -42,6 +42,11 @@ def main() -> int:
         action="store_true",
         help="plant each bug, or those of --scene or --bug, and tell which ones the judge finds from answers alone",
     )
+    parser.add_argument(
+        "--readers",
+        action="store_true",
+        help="let the readers of the scene join the run of a seed, as --from-answers does",
+    )
     parser.add_argument("--counts", action="store_true", help="print all counters at the end")
     given = parser.parse_args()
     first, _, end = (given.seeds or f"{given.seed}:{given.seed + 1}").rpartition(":")
@@ -70,7 +75,13 @@ def main() -> int:
     failed = 0
     for seed in seeds:
         report = run(
-            seed, seconds=given.seconds, scene=given.scene, bug=given.bug, keep_trace=given.trace, history=given.history
+            seed,
+            seconds=given.seconds,
+            scene=given.scene,
+            bug=given.bug,
+            keep_trace=given.trace,
+            readers=given.readers,
+            history=given.history,
         )
         for line in report.trace.lines:
             out(f"{line}\n")

@@ -44,11 +44,13 @@ FOUND_BY = {
     "inquiry-taken-for-a-dispute": 18,
     "journal-place-used-again": 5,
     "key-in-flight-replaced": 15,
+    "key-of-yesterday": 9,
     "key-without-day": 7,
     "keys-of-a-day-unlimited": 6,
     "known-network-without-end": 1,
-    "lane-answers-of-another": 9,
-    "lane-steals-a-message": 1,
+    "lane-answers-of-another": 7,
+    "lane-steals-a-message": 13,
+    "lane-trusts-uncommitted-keys": 8,
     "late-page-refused": 7,
     "leased-refund-leased-again": 7,
     "limit-counts-decided": 2,
@@ -73,7 +75,7 @@ FOUND_BY = {
     "recorded-answered-again": 3,
     "refund-counted-beside-its-total": 2,
     "refund-in-a-dispute": 13,
-    "refund-in-wrong-window": 11,
+    "refund-in-wrong-window": 4,
     "refund-not-followed": 4,
     "refund-under-fresh-keys": 5,
     "refused-and-recorded-later": 8,
@@ -101,25 +103,30 @@ FOUND_BY = {
 
 
 class Found(NamedTuple):
-    """The first seed in which the judge finds a bug, with what it says; and the seeds in which the oracle alone does."""
+    """The first seed in which the judge finds a bug, with what it says; and the seeds in which the oracle alone does. The
+    readers of the scene join if it is not found without them."""
 
     seed: int | None
     told: str
     oracle: Sequence[int]
+    readers: bool = False
 
 
 def found(bug: str) -> Found:
     """Plant a bug until the judge finds it."""
     alone: list[int] = []
-    for seed in dict.fromkeys((FOUND_BY.get(bug, 0), *range(SEEDS))):
-        violations = run(seed, seconds=SECONDS, bug=bug, patient=True).violations
-        judged = [each for each in violations if each.startswith(FROM_ANSWERS)]
-        if judged:
-            return Found(seed, judged[0], alone)
-        if violations:
-            alone.append(seed)
-        if len(alone) == SHOWN:
-            break
+    for readers in (False, True):
+        shown = 0
+        for seed in dict.fromkeys((FOUND_BY.get(bug, 0), *range(SEEDS))):
+            violations = run(seed, seconds=SECONDS, bug=bug, patient=True, readers=readers).violations
+            judged = [each for each in violations if each.startswith(FROM_ANSWERS)]
+            if judged:
+                return Found(seed, judged[0], alone, readers)
+            if violations:
+                alone.append(seed)
+                shown += 1
+            if shown == SHOWN:
+                break
     return Found(None, "", alone)
 
 
@@ -132,7 +139,11 @@ def from_answers(bugs: Sequence[str], out: Callable[[str], object]) -> bool:
         each = found(bug)
         seen += each.seed is not None
         wrong += each.seed is not None and bug in reasons
-        how = f"not found in {list(each.oracle)}" if each.seed is None else f"seed {each.seed}: {each.told}"
+        how = (
+            f"not found in {list(each.oracle)}"
+            if each.seed is None
+            else f"seed {each.seed}{' with readers' * each.readers}: {each.told}"
+        )
         out(f"{BUGS[bug].scene} {bug}: {how}{f' ({reasons[bug]})' if bug in reasons else ''}\n")
     visible = sum(bug not in reasons for bug in bugs)
     out(
