@@ -1,23 +1,29 @@
 """The end of a run, when all is well: what clients were told is asked for once more, so that the history tells what became
 of it."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 
 import trio
 
+from actors.events.messages import Event, Unit
 from tests.acceptance.clients import Reply
 from tests.chaos.caller import Caller
-from tests.chaos.history import Answers, Key, Wish
+from tests.chaos.history import OTHER, Answers, Key, Wish
 from tests.chaos.setting import ADMIN, Setting
 from tests.chaos.sponsors import BOOKINGS, body_of
+from tests.chaos.websites import BATCH, client_of, note_events, unit_of
+from tests.chaos.websites import body_of as event_body
 
 ASKERS = 4
 TRIES = 20
 PAGE = 50
 """Bookings of a page."""
+EVENTS, BATCH_SIZE = 20_000, 50
+"""The most events that are reported again, and those of a request."""
 
 
 @dataclass(slots=True)
@@ -30,10 +36,15 @@ class Auditor(Caller):
     """Keys of accounts by their tenants."""
 
     async def surely(
-        self, what: str, path: str, body: object = None, *, key: str | None = None, session: str = ""
+        self,
+        what: str,
+        path: str,
+        body: object = None,
+        *,
+        key: str | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Reply | None:
         """Ask until there is an answer other than 503. Notes if there is none."""
-        headers = {"cookie": f"session={session}"} if session else {}
         for _ in range(TRIES):
             reply = await self.ask(what, path, body, key=key, headers=headers)
             if reply is not None and reply.status != 503:
@@ -47,7 +58,14 @@ class Auditor(Caller):
         key.owner = reply.json().get("email", "") if reply is not None and reply.status == 200 else ""
 
     async def use_session(self, token: str) -> None:
-        await self.surely("use a session", "/api/v1/auth/sessions", session=token)
+        await self.surely("use a session", "/api/v1/auth/sessions", headers={"cookie": f"session={token}"})
+
+    async def report_again(self, events: Sequence[Event], site: str) -> None:
+        """Events of one unit: those that were recorded are dropped, unless one was lost."""
+        headers = {} if site == OTHER else {"origin": f"https://{site}"}
+        path = BATCH + ("?unit=day" if unit_of(events[0]) is Unit.DAY else "")
+        body = {"events": [event_body(event) | client_of(event) for event in events]}
+        note_events(self.answers, events, await self.surely("report again", path, body, headers=headers))
 
     async def wish_again(self, wish: Wish) -> None:
         """The same request has the same outcome, as it is now."""
@@ -78,11 +96,21 @@ async def audit(nodes: Mapping[int, str], answers: Answers, setting: Setting) ->
     jobs: list[Job] = [partial(Auditor.use_key, key=key) for key in answers.keys.values()]
     jobs += [partial(Auditor.use_session, token=token) for token in answers.sessions]
     jobs += [partial(Auditor.wish_again, wish=wish) for wish in answers.booked]
+    jobs += [partial(Auditor.report_again, events=events, site=site) for events, site in _batches(answers)]
     await _all(auditors, jobs)
     await _all(auditors, [partial(Auditor.list_all, key=setting.accounts[0].key)])
     for _ in range(2):
         jobs = [partial(Auditor.read, booking=booking, key=key) for booking, key in answers.checked_out.items()]
         await _all(auditors, jobs)
+
+
+def _batches(answers: Answers) -> Iterator[tuple[Sequence[Event], str]]:
+    """The newest events that were sent, by website and unit."""
+    alike: defaultdict[tuple[str, Unit], list[Event]] = defaultdict(list)
+    for event, site in [*answers.events.items()][-EVENTS:]:
+        alike[site, unit_of(event)].append(event)
+    for (site, _), events in alike.items():
+        yield from ((events[at : at + BATCH_SIZE], site) for at in range(0, len(events), BATCH_SIZE))
 
 
 async def _all(auditors: Sequence[Auditor], jobs: list[Job]) -> None:

@@ -102,10 +102,13 @@ async def run(ground: Ground, seed: int, seconds: float, out: Callable[[str], No
                 await trio.to_thread.run_sync(_node, services, ground.place, number, f"/{database}?host={host}")
                 for number, host in enumerate(hosts)
             ]
-            setting = await founded(nodes[0].service, answers)
-            stage = Stage(nodes, ground, proxy, setting, answers, happened, starter)
-            await _suffer(stage, faults, seed, out)
-            await audit({node.number: node.url for node in nodes}, answers, setting)
+            stage = Stage(nodes, ground, proxy, answers, happened, starter)
+            async with trio.open_nursery() as watching:
+                watching.start_soon(stage.watch_cores)
+                stage.setting = await founded(nodes[0].service, answers)
+                await _suffer(stage, faults, seed, out)
+                await audit(stage.urls, answers, stage.setting)
+                watching.cancel_scope.cancel()
             await _stop(stage)
         after = await trio.to_thread.run_sync(read_stored, ground.postgres, database)
     days = range(day_of(began_ms - reach_ms), day_of(SystemClock().now_ms() + reach_ms) + 1)
@@ -119,22 +122,18 @@ async def run(ground: Ground, seed: int, seconds: float, out: Callable[[str], No
 
 async def _suffer(stage: Stage, faults: list[Fault], seed: int, out: Callable[[str], None]) -> None:
     stop = trio.Event()
-    async with trio.open_nursery() as watching:
-        watching.start_soon(stage.watch_cores)
-        async with trio.open_nursery() as nursery:
-            urls = {node.number: node.url for node in stage.nodes}
-            usual = clients_of(urls, stage.answers, stage.setting, seed, stop)
-            for client in (*usual, *_customers_of(urls, stage.answers, stage.setting, seed, stop)):
-                nursery.start_soon(client.run)
-            began = trio.current_time()
-            for fault in faults:
-                made = await suffer(stage, fault)
-                stage.happened.faults.append(made)
-                healed = max(made.healed_seconds)
-                at, took = made.began - began, made.ended - made.began
-                out(f"{at:6.1f} s  {fault}: took {took:.1f} s, hits {made.hit}, recovered after {healed:.2f} s")
-            stop.set()
-        watching.cancel_scope.cancel()
+    async with trio.open_nursery() as nursery:
+        usual = clients_of(stage.urls, stage.answers, stage.setting, seed, stop)
+        for client in (*usual, *_customers_of(stage.urls, stage.answers, stage.setting, seed, stop)):
+            nursery.start_soon(client.run)
+        began = trio.current_time()
+        for fault in faults:
+            made = await suffer(stage, fault)
+            stage.happened.faults.append(made)
+            healed = max(made.healed_seconds)
+            at, took = made.began - began, made.ended - made.began
+            out(f"{at:6.1f} s  {fault}: took {took:.1f} s, hits {made.hit}, recovered after {healed:.2f} s")
+        stop.set()
 
 
 def clients_of(

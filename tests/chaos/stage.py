@@ -76,11 +76,15 @@ class Stage:
     nodes: list[Node]
     ground: Ground
     proxy: Proxy
-    setting: Setting
     answers: Answers
     happened: Happened
     starter: ThreadPoolExecutor
     """One thread that lives as long as the stage, because Postgres ends with the thread that started it."""
+    setting: Setting = field(init=False)
+
+    @property
+    def urls(self) -> dict[int, str]:
+        return {node.number: node.url for node in self.nodes}
 
     async def start_postgres(self) -> None:
         await trio.to_thread.run_sync(lambda: self.starter.submit(self.ground.postgres.start).result())
