@@ -105,10 +105,11 @@ async def audit(nodes: Mapping[int, str], answers: Answers, setting: Setting) ->
 
 
 def _batches(answers: Answers) -> Iterator[tuple[Sequence[Event], str]]:
-    """The newest events that were sent, by website and unit."""
+    """The newest events that were sent, by website and unit; none of the unit day if some nodes counted it by another."""
     alike: defaultdict[tuple[str, Unit], list[Event]] = defaultdict(list)
     for event, site in [*answers.events.items()][-EVENTS:]:
-        alike[site, unit_of(event)].append(event)
+        if unit_of(event) is Unit.DEVICE or not answers.unit_ignored:
+            alike[site, unit_of(event)].append(event)
     for (site, _), events in alike.items():
         yield from ((events[at : at + BATCH_SIZE], site) for at in range(0, len(events), BATCH_SIZE))
 

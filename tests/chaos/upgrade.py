@@ -87,7 +87,7 @@ class Upgrade:
         self.out(
             f"{self.answers.requests} requests, {len(self.answers.recorded)} events, {len(self.answers.keys)} keys"
         )
-        for line in verdict.told:
+        for line in (*verdict.told, *verdict.found):
             self.out(line)
         return Upgraded(verdict, self.answers, self.unavailable)
 
