@@ -2,24 +2,23 @@
 
 from collections.abc import Iterable, Sequence
 
-from actors.clock import Clock
+import trio
+
 from actors.kernel.actor import Actor, ActorLimits
 from actors.keys.messages import Resolved
 from actors.keys.store import KeyStore
 from actors.shared.credentials import digest, is_key
 from actors.shared.known_credentials import KnownCredentials
-from actors.times import SECOND_MS
 from actors.values import BatchId
 
 
 class KeyCache(Actor[bytes, Resolved | None]):
     """Caches resolved keys for `life_seconds`, and drops them when they change. Notifications make changes visible
-    within a second. `life_seconds` bounds the delay if one is lost."""
+    within a second. `life_seconds` bounds the delay if one is lost, also while the wall clock is set back."""
 
     def __init__(
         self,
         store: KeyStore,
-        clock: Clock,
         *,
         node: str,
         limits: ActorLimits,
@@ -28,11 +27,10 @@ class KeyCache(Actor[bytes, Resolved | None]):
     ) -> None:
         super().__init__("directory", node, limits)
         self._store = store
-        self._clock = clock
-        self._life_ms = life_seconds * SECOND_MS
+        self._life_seconds = life_seconds
         self._capacity = capacity
-        # hash -> (resolved key, when it was read), oldest first.
-        self._known: dict[bytes, tuple[Resolved, int]] = {}
+        # hash -> (resolved key, when it was read by Trio's clock), oldest first.
+        self._known: dict[bytes, tuple[Resolved, float]] = {}
         self._tenant_keys: dict[str, set[bytes]] = {}
         self._seen_before = KnownCredentials(capacity)
         # Keys and tenants that changed during a lookup, whose result may be older than the change.
@@ -76,7 +74,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
 
     def _recalled(self, key_hash: bytes) -> Resolved | None:
         known = self._known.get(key_hash)
-        if known is not None and 0 <= self._clock.now_ms() - known[1] < self._life_ms:
+        if known is not None and trio.current_time() - known[1] < self._life_seconds:
             return known[0]
         return None
 
@@ -107,7 +105,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
         self._stale_hashes.clear()
         self._stale_tenants.clear()
         self._all_stale, self._looking = False, True
-        read_ms = self._clock.now_ms()
+        read_at = trio.current_time()
         try:
             found = await self._store.resolve(sorted(set(messages)))
         finally:
@@ -117,14 +115,14 @@ class KeyCache(Actor[bytes, Resolved | None]):
         if not self._all_stale:
             for key_hash, resolved in found.items():
                 if key_hash not in self._stale_hashes and resolved.key.tenant_id not in self._stale_tenants:
-                    self._remember(key_hash, resolved, read_ms)
+                    self._remember(key_hash, resolved, read_at)
         return [found.get(key_hash) for key_hash in messages]
 
-    def _remember(self, key_hash: bytes, resolved: Resolved, read_ms: int) -> None:
+    def _remember(self, key_hash: bytes, resolved: Resolved, read_at: float) -> None:
         self._drop(key_hash)
         while len(self._known) >= self._capacity:
             self._drop(next(iter(self._known)))
-        self._known[key_hash] = (resolved, read_ms)
+        self._known[key_hash] = (resolved, read_at)
         self._tenant_keys.setdefault(resolved.key.tenant_id, set()).add(key_hash)
 
     def _drop(self, key_hash: bytes) -> None:

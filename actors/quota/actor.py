@@ -82,20 +82,21 @@ class QuotaAccountant(Actor[Message, Answer]):
 
     async def days(self, tenant_id: str, count: int) -> Sequence[tuple[int, int]]:
         """The usage of a tenant on each of the last `count` days, oldest first: (day since the epoch, requests). The
-        last one is today. Raises `StorageUnavailable`."""
+        last one is today, or tomorrow if a node whose clock is ahead has counted there. Raises `StorageUnavailable`."""
         today = day_of(self._clock.now_ms())
-        used = await self._store.days(tenant_id, today - count + 1, today)
-        return [(day, used.get(day, 0)) for day in range(today - count + 1, today + 1)]
+        used = await self._store.days(tenant_id, today - count + 1, today + 1)
+        last = max([today, *used])
+        return [(day, used.get(day, 0)) for day in range(last - count + 1, last + 1)]
 
     async def days_by_key(
         self, tenant_id: str, key_ids: Sequence[str], count: int
     ) -> Mapping[str | None, Sequence[tuple[int, int]]]:
         """The usage of the keys `key_ids` of a tenant in the last `count` days, and under None that of the tenant: (day,
-        requests) of each day with use, oldest first. Raises `StorageUnavailable`."""
+        requests) of each day with use, oldest first, and of tomorrow as in `days`. Raises `StorageUnavailable`."""
         today = day_of(self._clock.now_ms())
         first = today - count + 1
         days: defaultdict[str | None, list[tuple[int, int]]] = defaultdict(list)
-        counts = await self._store.days_by_key(tenant_id, key_ids, first, today)
+        counts = await self._store.days_by_key(tenant_id, key_ids, first, today + 1)
         for (key_id, day), used in sorted(counts.items(), key=lambda each: each[0][1]):
             if used > 0:
                 days[key_id].append((day, used))

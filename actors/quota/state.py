@@ -91,7 +91,7 @@ def charged(
         return Refused(
             Code.RATE_LIMITED,
             f"All {caps.daily} requests of today are used{together}. Try again after 00:00 UTC.",
-            seconds_to_next_day(now_ms),
+            seconds_to_end(tenant.day, now_ms),
         )
     return Metered(_moved_by(tenant, 1, charge.usecase, day=True, month=True))
 
@@ -122,6 +122,6 @@ def _moved_by(tenant: Tenant, step: int, usecase: bool, *, day: bool, month: boo
     )
 
 
-def seconds_to_next_day(now_ms: int) -> int:
-    """Whole seconds until 00:00 UTC, at least 1."""
-    return max(1, -(-(DAY_MS - now_ms % DAY_MS) // SECOND_MS))
+def seconds_to_end(day: int, now_ms: int) -> int:
+    """Whole seconds until a day that is not over ends, at least 1. It may be tomorrow, by another node's clock."""
+    return max(1, -(-((day + 1) * DAY_MS - now_ms) // SECOND_MS))

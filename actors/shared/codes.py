@@ -67,7 +67,7 @@ def send(row: S, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> S | Re
     today = max(row.sent_day, day_of(now_ms))
     sent_today = row.sent_today if row.sent_day == today else 0
     if sent_today >= per_day:
-        return _wait(f"No more codes can be sent {to} today.", DAY_MS - now_ms % DAY_MS)
+        return _wait(f"No more codes can be sent {to} today.", (today + 1) * DAY_MS - now_ms)
     return replace(row, sent_ms=now_ms, sent_day=today, sent_today=sent_today + 1)
 
 

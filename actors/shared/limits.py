@@ -77,7 +77,8 @@ class WindowLimiter:
     def _window(self, key: str, now_ms: int) -> tuple[int, int]:
         """The end and the hits of the window of `key`; of a new one, which is not stored yet, if it has none."""
         window = self._windows.get(key)
-        if window is not None and now_ms < window[0] <= now_ms + self._window_ms:
+        # A clock that is set back by less than a window's time must not open all windows anew.
+        if window is not None and now_ms < window[0] <= now_ms + 2 * self._window_ms:
             return window
         self._windows.pop(key, None)
         self._make_room(now_ms)

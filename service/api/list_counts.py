@@ -1,8 +1,9 @@
 """The counts of the administrators' lists, read at most once in some seconds: every page of theirs shows some of them."""
 
+import trio
+
 from actors.bookings.store import ListCounts, SponsorshipStore
 from actors.clock import Clock
-from actors.times import SECOND_MS
 
 
 class CachedCounts:
@@ -11,19 +12,19 @@ class CachedCounts:
     def __init__(self, store: SponsorshipStore, clock: Clock, *, seconds: int = 5) -> None:
         self._store = store
         self._clock = clock
-        self._life_ms = seconds * SECOND_MS
-        self._known: tuple[ListCounts, int] | None = None
+        self._seconds = seconds
+        self._known: tuple[ListCounts, float] | None = None
         self._dropped = 0
 
     async def read(self) -> ListCounts:
         """The counts. Raises `StorageUnavailable`."""
-        now_ms = self._clock.now_ms()
-        if self._known is not None and 0 <= now_ms - self._known[1] < self._life_ms:
+        asked_at = trio.current_time()
+        if self._known is not None and asked_at - self._known[1] < self._seconds:
             return self._known[0]
         dropped = self._dropped
-        counts = await self._store.list_counts(now_ms)
+        counts = await self._store.list_counts(self._clock.now_ms())
         if dropped == self._dropped:
-            self._known = counts, now_ms
+            self._known = counts, asked_at
         return counts
 
     def forget(self) -> None:

@@ -205,7 +205,6 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         keys=classes.keys(stores.keys, clock, entropy, secrets.codes, limits.keys, node=node, limits=bounds),
         key_cache=classes.key_cache(
             stores.keys,
-            clock,
             node=node,
             limits=bounds,
             life_seconds=limits.key_cache_seconds,
@@ -262,7 +261,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
 def _clients(config: Config, ports: Ports, base_url: str) -> Clients:
     fetch = ports.fetch or HttpDocuments(config.webhooks.allow_networks, base_url).fetch
     signer = TokenSigner(ports.secrets.links)
-    return Clients(RegisteredClients(signer), ClientDocuments(fetch, ports.clock), signer)
+    return Clients(RegisteredClients(signer), ClientDocuments(fetch), signer)
 
 
 def _health(

@@ -8,6 +8,7 @@ from math import inf
 import pytest
 import trio
 
+from actors.clock import DAY_MS
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import answer_due
 from actors.kernel.supervision import running
@@ -30,10 +31,11 @@ CAPS = {
 PER_MINUTE = {Tier.ANONYMOUS: 60, Tier.CLAIMED: 300, Tier.UPGRADED: 1_200}
 
 
-def accountant(memory: Memory, node: str = "one", limits: ActorLimits | None = None) -> QuotaAccountant:
-    return QuotaAccountant(
-        MemoryQuota(memory), TrioClock(BASE_MS), CAPS, PER_MINUTE, node=node, limits=limits or ActorLimits()
-    )
+def accountant(
+    memory: Memory, node: str = "one", limits: ActorLimits | None = None, skew_ms: int = 0
+) -> QuotaAccountant:
+    clock = TrioClock(BASE_MS, skew_ms)
+    return QuotaAccountant(MemoryQuota(memory), clock, CAPS, PER_MINUTE, node=node, limits=limits or ActorLimits())
 
 
 def with_tenants(*tenants: Tenant, before: Script | None = None, after: Script | None = None) -> Memory:
@@ -254,6 +256,16 @@ async def test_the_days_use_is_stored_for_the_usage_page() -> None:
 
 
 # The limit per minute.
+
+
+async def test_what_a_node_whose_clock_is_ahead_counted_tomorrow_is_in_the_days_of_every_node() -> None:
+    memory, today = with_tenants(Tenant("t", Tier.CLAIMED)), BASE_MS // DAY_MS
+    ahead, behind = accountant(memory, "ahead"), accountant(memory, "behind", skew_ms=-200)
+    async with running([ahead, behind]):
+        assert await behind.days("t", 2) == [(today - 2, 0), (today - 1, 0)]
+        await ahead.charge("t", usecase=False, key_id="k")
+        assert await behind.days("t", 2) == await ahead.days("t", 2) == [(today - 1, 0), (today, 1)]
+        assert await behind.days_by_key("t", ["k"], 2) == {None: [(today, 1)], "k": [(today, 1)]}
 
 
 async def test_each_tier_has_its_pace() -> None:

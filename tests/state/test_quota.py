@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from actors.clock import DAY_MS, day_of, month_of
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
-from actors.quota.state import Caps, decide, rolled_over, seconds_to_next_day
+from actors.quota.state import Caps, decide, rolled_over, seconds_to_end
 from actors.values import Code, Refused, Tenant, Tier
 from tests.fakes import utc_ms
 from tests.slow import shortened
@@ -163,6 +163,11 @@ def test_a_clock_behind_another_nodes_does_not_open_the_old_day_again() -> None:
     assert refused(ahead, charge, utc_ms(2026, 11, 16) - 50).code is Code.RATE_LIMITED
 
 
+def test_a_used_up_day_of_a_node_whose_clock_is_ahead_lasts_until_its_own_end() -> None:
+    ahead = replace(claimed, day=TODAY + 1, day_used=10_000)
+    assert refused(ahead, charge, utc_ms(2026, 11, 16) - 1).retry_after_seconds == 86_401
+
+
 def test_a_clock_behind_another_nodes_counts_in_the_newer_windows() -> None:
     ahead = replace(claimed, day=TODAY + 16, day_used=3, month=THIS_MONTH + 1, month_used=3)
     used = let_through(ahead, charge, utc_ms(2026, 12, 1) - 50)
@@ -178,8 +183,8 @@ def test_a_clock_behind_another_nodes_counts_in_the_newer_windows() -> None:
         (utc_ms(2026, 11, 16) - 1, 1),
     ],
 )
-def test_the_seconds_to_the_next_day_are_whole_and_at_least_one(moment: int, seconds: int) -> None:
-    assert seconds_to_next_day(moment) == seconds
+def test_the_seconds_to_the_end_of_a_day_are_whole_and_at_least_one(moment: int, seconds: int) -> None:
+    assert seconds_to_end(TODAY, moment) == seconds
     assert moment + seconds * 1_000 >= utc_ms(2026, 11, 16)
 
 

@@ -4,7 +4,8 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS, Clock
+import trio
+
 from actors.values import Code, Refused
 from actors.webhooks.store import DeliveryFailed
 from service.api.errors import unavailable
@@ -13,6 +14,7 @@ from service.outside.client_documents import FetchedDocument
 from service.tokens.signing import TokenSigner
 
 REMEMBERED = 256
+MINUTE, HOUR = 60, 3_600
 AT_ONCE = 32
 """Documents that one node fetches at once."""
 
@@ -22,15 +24,14 @@ Fetch = Callable[[str], Awaitable[FetchedDocument]]
 @dataclass(frozen=True, slots=True)
 class _Kept:
     client: DescribedClient | Refused
-    until_ms: int
+    until: float
 
 
 class ClientDocuments:
     """The documents of one node. Only signed-in people have them fetched, and their account limits how often."""
 
-    def __init__(self, fetch: Fetch, clock: Clock) -> None:
+    def __init__(self, fetch: Fetch) -> None:
         self._fetch = fetch
-        self._clock = clock
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._fetching = 0
 
@@ -38,17 +39,17 @@ class ClientDocuments:
         """The client that the document at `url` describes. It is remembered for an hour, or for as long as its server says
         if that is less, and a refusal for a minute."""
         kept = self._kept.get(url)
-        if kept is not None and self._clock.now_ms() < kept.until_ms:
+        if kept is not None and trio.current_time() < kept.until:
             self._kept.move_to_end(url)
             return kept.client
         if self._fetching >= AT_ONCE:
             return unavailable()
         self._fetching += 1
         try:
-            found, life_ms = await self._read(url)
+            found, seconds = await self._read(url)
         finally:
             self._fetching -= 1
-        self._kept[url] = _Kept(found, self._clock.now_ms() + life_ms)
+        self._kept[url] = _Kept(found, trio.current_time() + seconds)
         self._kept.move_to_end(url)
         while len(self._kept) > REMEMBERED:
             self._kept.popitem(last=False)
@@ -58,13 +59,13 @@ class ClientDocuments:
         try:
             fetched = await self._fetch(url)
         except DeliveryFailed as error:
-            return _unusable(url, str(error)), MINUTE_MS
+            return _unusable(url, str(error)), MINUTE
         client = described_client(url, fetched.body)
         if isinstance(client, str):
-            return _unusable(url, client), MINUTE_MS
+            return _unusable(url, client), MINUTE
         seconds = fetched.max_age_seconds
         # At least for a minute: a person who approves has the document read a second time.
-        return client, HOUR_MS if seconds is None else min(HOUR_MS, max(MINUTE_MS, seconds * SECOND_MS))
+        return client, HOUR if seconds is None else min(HOUR, max(MINUTE, seconds))
 
 
 def _unusable(url: str, why: str) -> Refused:

@@ -67,14 +67,14 @@ class Letters:
         if pause_ms > 0:
             return waiting(pause_ms)
         known, beyond = now_ms < self.known.get(network, 0), self._today(network, now_ms) >= rules.per_network
-        tomorrow, total = waiting(DAY_MS - now_ms % DAY_MS), self._today("", now_ms)
+        total = self._today("", now_ms)
         if beyond and not known:
-            return tomorrow
+            return self._tomorrow(network, now_ms)
         if beyond and total >= rules.last_resort:
-            return f"{tomorrow}, as a known network"
+            return f"{self._tomorrow('', now_ms)}, as a known network"
         first = self._today(block, now_ms) == 0
         if not known and total >= (rules.last_resort if first else rules.per_mailbox):
-            return f"{tomorrow}, as a new network"
+            return f"{self._tomorrow('', now_ms)}, as a new network"
         for count in ("", network) if known else ("", network, block):
             self.days.setdefault(count, []).append(self._day(count, now_ms))
         self.sent_ms[network] = now_ms
@@ -87,6 +87,10 @@ class Letters:
 
     def _day(self, count: str, now_ms: int) -> int:
         return max(day_of(now_ms), *self.days.get(count, ()), 0)
+
+    def _tomorrow(self, count: str, now_ms: int) -> str:
+        """The wait until the day of a count is over, which may be the next day of the node that refuses."""
+        return waiting((self._day(count, now_ms) + 1) * DAY_MS - now_ms)
 
     def _today(self, count: str, now_ms: int) -> int:
         return self.days.get(count, []).count(self._day(count, now_ms))
@@ -120,19 +124,31 @@ class Visits:
         self._accounts: set[str] = set()
         self._audits: list[tuple[str, str, str, dict[str, Any]]] = []
         self._sent: list[OutboxMessage] = []
+        self._counted: list[tuple[bytes, str, str]] = []
 
     def judge(self, memory: Memory, batch: Batch) -> Iterator[str]:
         """Repeat a transaction; yield the differences."""
         self._batch, self._accounts, self._audits, self._sent = batch, set(batch.accounts), [], []
+        self._counted = []
         before = dict(self.seats)
         for (message, answer), network in zip(batch.pairs, batch.networks, strict=True):
             expected, actual = self._do(message, network), summary(answer)
             if expected != actual:
                 yield f"{batch.owner} answered {_named(message)} at {batch.now_ms} with {actual}, and not with {expected}"
         yield from self._rows(memory)
+        yield from self._counts(memory)
         for session_id, seat in self.seats.items():
             if before.get(session_id) is not seat:
                 self.versions.setdefault(session_id, []).append((batch.tick, seat))
+
+    def _counts(self, memory: Memory) -> Iterator[str]:
+        """Each count of letters is of its newest day, whatever the clock of the node says."""
+        for count_id, email, count in self._counted:
+            row, days = memory.letters.get(count_id), self.letters[email].days.get(count, [])
+            newest = (max(days, default=0), days.count(max(days, default=0)))
+            counted = (0, 0) if row is None else (row.sent_day, row.sent_today)
+            if counted != newest:
+                yield f"{self._batch.owner} counts {counted} for letters to {email} from {count}, and not {newest}"
 
     # One message.
 
@@ -168,6 +184,8 @@ class Visits:
             self.codes[start.email, start.browser] = Codes(now_ms, right)
             self._proofs.add(right)
             self._sent.append(message)
+            ids = {start.draft.network_id: network, start.draft.block_id: BLOCKS[network], start.draft.mailbox_id: ""}
+            self._counted += [(count_id, start.email, count) for count_id, count in ids.items()]
         return answer
 
     def _complete(self, complete: sessions.CompleteSignIn, network: str) -> str:
