@@ -156,12 +156,19 @@ class Stage:
                     waited_now = waited_seconds(node.pid)
                     # Waiting of another process during its start delayed no request.
                     since = waited[node.number] if pids.get(node.number) == node.pid else waited_now
-                    lacked = min(now - looked, waited_now - since + own_now - own)
+                    lacked = min(now - looked, max(0.0, waited_now - since) + own_now - own)
                     self.happened.waits[node.number].note(now, lacked)
                     pids[node.number], waited[node.number] = node.pid, waited_now
             looked, own = now, own_now
 
 
 def waited_seconds(pid: int) -> float:
-    """Return how long the main thread of a process, 0 being this one, has been ready to run without a core."""
-    return int(Path(f"/proc/{pid or 'self'}/schedstat").read_text().split()[1]) / 1e9
+    """Return how long the threads of a process, 0 being this one, have been ready to run without a core.
+
+    Threads count, because a node loads its pages in one. Those that have ended meanwhile do not.
+    """
+    waited = 0
+    for thread in Path(f"/proc/{pid or 'self'}/task").iterdir():
+        with suppress(OSError):
+            waited += int((thread / "schedstat").read_text().split()[1])
+    return waited / 1e9
