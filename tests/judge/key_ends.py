@@ -1,5 +1,5 @@
-"""Promise 7: a key ends at once on the node that ended it, with the keys that it became by rotating itself, and no later than
-its rotation asked. Pure; `states` judges the rest of a key's life."""
+"""Promise 7: a key ends at once on the node that ended it, with the keys that it became by rotating itself, and when its
+rotation, of which there is one, asked for. Pure; `states` judges the rest of a key's life."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -7,8 +7,11 @@ from typing import NamedTuple
 
 from tests.judge.accounts import Accounts
 from tests.judge.charges import is_charged
-from tests.judge.finding import Verdict, time_of
+from tests.judge.finding import Verdict, is_whole, time_of
 from tests.judge.records import History, Operation
+
+CREATES = frozenset({"createAccountKey", "createScopedKey"})
+EDITS = frozenset({"editAccountKey", "editScopedKey"})
 
 
 class End(NamedTuple):
@@ -45,17 +48,23 @@ def check(history: History, verdict: Verdict) -> Verdict:
 def _ends(history: History, verdict: Verdict) -> Iterator[End]:
     accounts, clock, visible = Accounts(history), history.header.clock_ms, history.header.visible_ms
     became: defaultdict[str, list[tuple[str, Operation]]] = defaultdict(list)
+    replaced: dict[str, Operation] = {}
+    endless = _endless(history)
     for operation in history.operations:
-        grace = operation.asked.grace
         for key in operation.said.keys:
             old = accounts.by_id.get(key.replaces or "")
             if key.old_ends is None or old is None:
                 continue
+            if replaced.setdefault(old, operation) is not operation:
+                verdict.breaks(f"the key of {old} was replaced twice", replaced[old], operation)
             if old == operation.asked.caller:
                 became[old].append((key.caller, operation))
-            if grace is not None and key.old_ends > operation.ended + 1_000 * grace + clock:
-                words = f"the key of {old} was to work for {grace} s after its rotation, and ends at {time_of(key.old_ends)}"
-                verdict.breaks(words, operation)
+            least, most = (each + 1_000 * (operation.asked.grace or 0) for each in (operation.began, operation.ended))
+            if operation.asked.grace is not None and (
+                key.old_ends > most + clock or (key.old_ends < least - clock and key.replaces in endless)
+            ):
+                words = f"the key of {old} was to work for {operation.asked.grace} s after its rotation"
+                verdict.breaks(f"{words}, and ends at {time_of(key.old_ends)}", operation)
             over = key.old_ends + clock
             yield End(old, operation.node, max(over, operation.ended), "was replaced", operation)
             yield End(old, None, max(over, operation.ended + visible), "was replaced", operation)
@@ -68,3 +77,11 @@ def _ends(history: History, verdict: Verdict) -> Iterator[End]:
             for each in successors:
                 why = "became of one that was revoked"
                 yield End(each, None, operation.ended + visible, why, operation)
+
+
+def _endless(history: History) -> set[str | None]:
+    """The ids of keys that were made without an end, and never got one."""
+    creations = [each for each in history.operations if each.kind in CREATES and each.asked.ends is None]
+    made = {key.id for each in creations for key in each.said.keys if key.ends is None}
+    edits = {each.asked.id for each in history.operations if each.kind in EDITS}
+    return made - edits if is_whole(history) and None not in edits else set()

@@ -35,6 +35,12 @@ CLEAN: dict[str, Case] = {
     "used while it is revoked": [MADE, revokes(2, "k1", took=3), uses(4)],
     "revoked without an answer": [MADE, op("revokeScopedKey", 2, id="k1", status=None), uses(3)],
     "in its grace": [MADE, rotates(1, grace=8), uses(9.5), uses(11, node="m"), uses(50, "key-2")],
+    "an end before that of its grace": [
+        op("createScopedKey", 0, keys=(Key("key-1", "k1", ends=NOON + 5_000),)),
+        rotates(1, ends=5, grace=8),
+    ],
+    "an end that was asked for": [MADE._replace(asked=MADE.asked._replace(ends=NOON + 5_000)), rotates(1, ends=5, grace=8)],
+    "an end that was moved": [MADE, op("editScopedKey", 0.5, id="k1", status=None), rotates(1, ends=5, grace=8)],
     "rotated once it was revoked": [MADE, revokes(2, "k1", took=3), rotates(3), uses(50, "key-2")],
     "rotated by a session": [MADE, rotates(1)._replace(asked=rotates(1).asked._replace(caller="session-1")),
                              revokes(2, "k1"), uses(50, "key-2")],
@@ -45,6 +51,8 @@ BROKEN: dict[str, tuple[Case, str]] = {
     "after its grace": ([MADE, rotates(1), uses(11)], "was replaced and ended on its node"),
     "after its grace elsewhere": ([MADE, rotates(1), uses(12, node="m")], "was replaced and ended everywhere"),
     "a grace that is longer": ([MADE, rotates(1, ends=11, grace=8)], "was to work for 8 s after its rotation"),
+    "a grace that is shorter": ([MADE, rotates(1, ends=5, grace=8)], "was to work for 8 s after its rotation"),
+    "replaced twice": ([MADE, rotates(1), rotates(2)], "was replaced twice"),
     "a successor": ([MADE, rotates(1), revokes(2, "k1"), uses(13, "key-2")], "became of one that was revoked"),
     "a successor of a successor": (
         [MADE, rotates(1), rotates(1.5, 2), revokes(2, "k1"), uses(13, "key-3")],

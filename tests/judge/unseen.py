@@ -117,12 +117,9 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "sites-counted-again",
     ),
     "usage by key is not judged": ("charge-without-key", "key-days-not-merged", "refund-without-key"),
-    "a key or a campaign that is refused too early is no promise of the nine": (
-        "grace-ignored",
-        "paused-for-ever",
-        "rotated-twice",
-    ),
+    "a campaign that is refused too early is no promise of the nine": ("paused-for-ever",),
     "a failed request may have taken effect, also later": ("refund-not-followed", "refused-and-recorded-later"),
+    "that a refused booking leaves no campaign is no promise of the nine": ("start-in-two-steps",),
     "that requests are served is no promise of the nine": ("map-never-read-again",),
     "a hold that is over shows as expired, and its weeks are free, also before the sweeper has found it": (
         "sweeper-idle",

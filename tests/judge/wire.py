@@ -133,7 +133,7 @@ def _asked(kind: str, query: dict[str, str], headers: dict[str, str], body: dict
         facts |= _only(decision=_text(body.get("decision")))
     elif kind == "stripeWebhook":
         facts |= _only(id=_stripe(body), decision=_text(body.get("type")))
-    elif kind in ("editAccountKey", "editScopedKey"):
+    elif kind in ("createAccountKey", "createScopedKey", "editAccountKey", "editScopedKey"):
         facts |= _only(ends=_number(body.get("expiresAt")))
     elif kind in ("rotateAccountKey", "rotateScopedKey"):
         facts |= _only(grace=_number(body.get("graceSeconds")))
