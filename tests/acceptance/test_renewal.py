@@ -120,7 +120,7 @@ async def test_nodes_behind_nginx_are_renewed_one_after_the_other_and_no_request
     ports, plain, stop = [free_port(), free_port()], free_port(), trio.Event()
     # The clients of the chaos run speak no TLS.
     without_tls = {"ssl_protocols": f"listen 127.0.0.1:{plain}; ssl_protocols"}
-    with ExitStack() as stack, recording("renewal") as history:
+    with ExitStack() as stack, recording("renewal", single=False) as history:
         nodes = [await trio.to_thread.run_sync(start, stack, number, port) for number, port in enumerate(ports)]
         answers = Answers(history)
         setting = await founded(nodes[0], answers)

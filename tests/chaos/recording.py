@@ -59,13 +59,13 @@ class Recording:
 
 @contextmanager
 def recording(
-    name: str, *, address: str = HERE, clock_ms: int = 1_000, visible_ms: int = 10_000
+    name: str, *, address: str = HERE, single: bool = True, clock_ms: int = 1_000, visible_ms: int = 10_000
 ) -> Iterator[Recording]:
     """Write the history of a run that begins with an empty database and whose clients are all recorded: FOLDER/NAME.jsonl.
     An earlier file of the name is replaced."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.jsonl"
-    header = Header(VERSION, name, whole=True, fresh=True, clock_ms=clock_ms, visible_ms=visible_ms)
+    header = Header(VERSION, name, whole=True, fresh=True, single=single, clock_ms=clock_ms, visible_ms=visible_ms)
     with path.open("wb") as stream:
         yield Recording(path, Recorder(stream, header), address)
 

@@ -66,11 +66,13 @@ def _ends(history: History, verdict: Verdict) -> Iterator[End]:
                 words = f"the key of {old} was to work for {operation.asked.grace} s after its rotation"
                 verdict.breaks(f"{words}, and ends at {time_of(key.old_ends)}", operation)
             over = key.old_ends + clock
-            yield End(old, operation.node, max(over, operation.ended), "was replaced", operation)
+            if history.header.single:
+                yield End(old, operation.node, max(over, operation.ended), "was replaced", operation)
             yield End(old, None, max(over, operation.ended + visible), "was replaced", operation)
     for operation in history.operations:
         gone = [caller for id in operation.said.revoked if (caller := accounts.by_id.get(id))]
-        yield from (End(each, operation.node, operation.ended, "was revoked", operation) for each in gone)
+        if history.header.single:
+            yield from (End(each, operation.node, operation.ended, "was revoked", operation) for each in gone)
         while gone:
             successors = [caller for caller, made in became[gone.pop()] if made.ended < operation.began]
             gone += successors

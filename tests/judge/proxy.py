@@ -70,6 +70,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--record", required=True, metavar="FILE", help="the new file of the history")
     add("--whole", action="store_true", help="every request that changes the service's state goes through this proxy")
     add("--fresh", action="store_true", help="the database was empty before")
+    add("--single", action="store_true", help="each --to is one node with one worker")
     add("--beyond-loopback", action="store_true", help="allow --listen to accept connections of other machines")
     chosen = parser.parse_args(arguments)
     chosen.listen = chosen.listen or [Place("127.0.0.1", 0) for _ in chosen.to]
@@ -83,7 +84,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 async def record(chosen: argparse.Namespace) -> None:
     """Serve until SIGINT or SIGTERM. Raises OSError, also in a group."""
-    now, header = running_clock(), Header(VERSION, "proxy", whole=chosen.whole, fresh=chosen.fresh)
+    now, header = running_clock(), Header(VERSION, "proxy", chosen.whole, chosen.fresh, chosen.single)
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals, ExitStack() as stack:
         listeners = [await trio.open_tcp_listeners(each.port, host=each.host) for each in chosen.listen]
         for listener in chain(*listeners):

@@ -174,13 +174,14 @@ class Operation(NamedTuple):
 
 class Header(NamedTuple):
     """The first line. `whole`: every request that changed the service's state is in the history. `fresh`: so is everything
-    since the database was empty. `clock_ms`: the most by which the clock of a node differs from the recorder's.
-    `visible_ms`: after that, every node shows a change in what it serves from memory."""
+    since the database was empty. `single`: each address is one process. `clock_ms`: the most by which the clock of a node
+    differs from the recorder's. `visible_ms`: after that, every node shows a change in what it serves from memory."""
 
     history: int
     recorder: str = ""
     whole: bool = False
     fresh: bool = False
+    single: bool = False
     clock_ms: int = 1_000
     visible_ms: int = 10_000
 

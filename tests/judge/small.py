@@ -42,7 +42,7 @@ def event(at: float, visitor: str | None, outcome: str | None = "recorded", **fa
 
 
 def history(operations: Sequence[Operation], *, whole: bool = True, fresh: bool = True) -> History:
-    return History(Header(VERSION, "a test", whole, fresh), tuple(operations))
+    return History(Header(VERSION, "a test", whole, fresh, single=True), tuple(operations))
 
 
 def partial(*operations: Operation) -> History:

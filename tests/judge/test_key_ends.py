@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.judge import key_ends
 from tests.judge.finding import Verdict
-from tests.judge.records import History, Key, Limit, Operation
+from tests.judge.records import VERSION, Header, History, Key, Limit, Operation
 from tests.judge.small import NOON, Case, holds, op, partial
 
 MADE = op("createScopedKey", 0, keys=(Key("key-1", "k1"),))
@@ -32,6 +32,7 @@ def check(history: History) -> Verdict:
 CLEAN: dict[str, Case] = {
     "until it is revoked": [MADE, uses(1), revokes(2, "k1"), uses(3, status=401, limits=())],
     "revoked on another node": [MADE, revokes(2, "k1"), uses(11, node="m")],
+    "revoked on another node of the same address": History(Header(VERSION), (MADE, revokes(2, "k1"), uses(11))),
     "used while it is revoked": [MADE, revokes(2, "k1", took=3), uses(4)],
     "revoked without an answer": [MADE, op("revokeScopedKey", 2, id="k1", status=None), uses(3)],
     "in its grace": [MADE, rotates(1, grace=8), uses(9.5), uses(11, node="m"), uses(50, "key-2")],

@@ -59,7 +59,9 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
     from tests.simulation.world import World
 
-HEADER = Header(VERSION, "simulation", whole=True, fresh=True, clock_ms=1_000, visible_ms=LIFE_SECONDS * SECOND_MS)
+HEADER = Header(
+    VERSION, "simulation", whole=True, fresh=True, single=True, clock_ms=1_000, visible_ms=LIFE_SECONDS * SECOND_MS
+)
 TICK_MS = 1e-6
 """What a tick adds to the time, so that operations of one moment keep their order."""
 MOST = 1_000
