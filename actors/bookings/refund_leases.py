@@ -16,7 +16,7 @@ def lease_refund(unit: UnitOfWork, message: LeaseRefund) -> Answer:
     if booking.disputed or booking.refund_due_ms is None or booking.refund_due_ms > unit.now_ms:
         return Refused(Code.INVALID_STATE, f"No refund of {booking.id} is due now.")
     booking = replace(booking, refund_due_ms=message.until_ms)
-    unit.save_booking(booking)
+    unit.save_booking(booking, visible=False)
     return unit.view(booking)
 
 
@@ -26,5 +26,5 @@ def postpone_refund(unit: UnitOfWork, message: PostponeRefund) -> Answer:
         return changes.unknown_booking()
     if booking.refund_due_ms is not None and booking.refund_due_ms == message.leased_ms:
         booking = replace(booking, refund_due_ms=message.due_ms)
-        unit.save_booking(booking)
+        unit.save_booking(booking, visible=False)
     return unit.view(booking)

@@ -156,6 +156,8 @@ async def sponsor(me: Client) -> None:
     key = await full_key(me, email)
     if key is None:
         return
+    if await _take_lost_weeks(me, key):
+        return
     if me.chance(0.1):
         await me.ask("profile", lambda node: node.sponsorship.save_profile(key.text, "Example Tools"))
     if me.chance(0.1):
@@ -169,6 +171,23 @@ async def sponsor(me: Client) -> None:
         await me.think(0.5)
     else:
         await me.random.choice(WAYS)(me, key, booking)
+
+
+async def _take_lost_weeks(me: Client, key: Holding) -> bool:
+    """Where banks often decide again, book and pay the weeks of a booking that a lost dispute has ended, if there is one, and
+    return whether there is."""
+    world = me.world
+    taken = world.memory.slot_weeks
+    lost = [each for each in world.memory.bookings.values() if each.lost_from and each.payment_issue == "dispute_lost"]
+    free = [each for each in lost if (each.slot_id, each.week_start_ms) not in taken]
+    if not (world.processor.contrary and free) or world.faults.stream("resale").random() < 0.3:
+        return False
+    wish = Wish(uuid_of(me), free[-1].slot_id, free[-1].week_start_ms, None)
+    view = await until_answered(me, "book", on_node(Sponsorship.book, key.text, wish))
+    if isinstance(view, BookingView):
+        world.board.bookings.append(view.booking.id)
+        await _pay_at_once(me, key, view.booking)
+    return True
 
 
 async def _meddle(me: Client, key: Holding) -> None:
@@ -379,8 +398,11 @@ async def administrator(me: Client) -> None:
 
 
 async def review(me: Client, text: str, campaign_id: str, move: CampaignMove) -> None:
-    """Decide on a campaign or its edit, mostly after reading it, and at times while its owner edits it."""
+    """Decide on a campaign or its edit, mostly after reading it, and at times while its owner edits it. Edits are rare, so
+    more of them are rejected."""
     campaign, seen = me.world.memory.campaigns.get(campaign_id), None
+    if campaign is not None and campaign.edit is not None and me.world.faults.stream("edits").random() < 0.35:
+        move = CampaignMove.REJECT
     if campaign is not None and me.chance(0.8):
         seen = campaign.newest
         await me.think(0.2)

@@ -174,6 +174,9 @@ class Processor:
         self._faults = world.faults
         self._random = world.faults.stream("processor")
         self._of_disputes = world.faults.stream("disputes")
+        self._contrary = world.faults.stream("contrary banks")
+        self.contrary = self._contrary.random() < 0.5
+        """In every second world most payments are disputed, banks mostly decide again, and what they told comes late."""
         self._all_answered = trio.Event()
         self._events = 0
 
@@ -310,7 +313,7 @@ class Processor:
         payment = self.payments[payment_id] = Payment(event)
         if self._faults.strikes("refunded_by_hand"):
             self._start(self._refund_by_hand, payment)
-        if self._faults.strikes("disputed"):
+        if self._faults.strikes("disputed") or (self._is_contrary() and self._contrary.random() < 0.6):
             self._start(self._dispute, payment)
         await self._send(event)
         if self._faults.strikes("payment_named_again"):
@@ -394,7 +397,8 @@ class Processor:
             dispute.returned_cents = self._part(dispute.cents - 1)
             dispute.cents -= dispute.returned_cents
             self._tell(payment, dispute_id)
-        if self._faults.strikes("dispute_decided_again"):
+        again = self._faults.strikes("dispute_decided_again")
+        if again or (self._is_contrary() and self._contrary.random() < 0.6):
             await trio.sleep(self._of_disputes.uniform(1.1, 4.0))
             lost = dispute.state is PaymentState.LOST
             self._decide_dispute(payment, dispute_id, PaymentState.WON if lost else PaymentState.LOST)
@@ -409,7 +413,12 @@ class Processor:
         payment_id, at_ms = payment.event.payment_id, self._second_ms()
         cents, returned_cents = dispute.cents + dispute.returned_cents, dispute.returned_cents
         event = DisputeUpdated(event_id, dispute_id, payment_id, dispute.state, cents, at_ms, status=status)
-        self._start(self._send, replace(event, returned_cents=returned_cents))
+        event = replace(event, returned_cents=returned_cents)
+        late = self._is_contrary() and self._contrary.random() < 0.3
+        self._start(self._send_late if late else self._send, event)
+
+    def _is_contrary(self) -> bool:
+        return self.contrary and not self._faults.healed
 
     # Events that are not about our money.
 
@@ -458,6 +467,13 @@ class Processor:
         self._all_answered = trio.Event()
         if self._faults.strikes("event_repeated"):
             self._start(self._repeat, event)
+
+    async def _send_late(self, event: ProcessorEvent) -> None:
+        """Send an event after those that follow it."""
+        self.unanswered += 1
+        await trio.sleep(self._contrary.uniform(2.0, 5.0))
+        self.unanswered -= 1
+        await self._send(event)
 
     async def all_answered(self) -> None:
         """Wait until every event was answered."""

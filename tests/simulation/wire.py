@@ -161,7 +161,7 @@ class Api:
             if self._faults.strikes("processor_failed"):
                 raise failure
             reply = Reply(200, work(asked))
-            if self._faults.strikes("processor_failed_after"):
+            if self._faults.strikes("processor_failed_after") or self._fails_after_a_part(asked):
                 raise failure
         except ApiError as refused:
             if not refused.executed or (refused is not failure and self._faults.stream("kept").random() < 0.5):
@@ -171,6 +171,10 @@ class Api:
         now = trio.current_time()
         self._kept[asked.key] = Kept(asked.form, reply, now + seconds)
         return reply
+
+    def _fails_after_a_part(self, asked: Asked) -> bool:
+        """Parts are rare, and what was done before a failure is told by the list of refunds alone."""
+        return "amount" in asked.form and not self._faults.healed and self._faults.stream("parts").random() < 0.4
 
     def _read(self, asked: Asked) -> Reply:
         address, processor = urlsplit(asked.path), self._world.processor
