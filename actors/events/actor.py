@@ -12,6 +12,9 @@ from actors.events.store import EventStore
 from actors.kernel.actor import Actor, ActorLimits
 from actors.values import BatchId
 
+LATEST_BATCHES = 4
+"""The full batches whose keys a batch is compared with, at least the last two of them."""
+
 
 class RecentKeys:
     """A bounded memory of keys that are known to be committed: the latest ones, at least half of `capacity`. Keeps two sets
@@ -60,8 +63,8 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         self._clock = clock
         self._hasher = hasher
         self.seen = RecentKeys(remember)
-        # Keys that were committed since the oldest queued event was compared with those seen.
-        self._meanwhile: set[bytes] = set()
+        # Those that may have been committed since a queued event was compared with `seen`: few enough to find them fast.
+        self._latest = RecentKeys(LATEST_BATCHES * limits.batch)
         # The batch under way of each owner, with its day.
         self._days: dict[str, tuple[BatchId, int]] = {}
 
@@ -100,16 +103,14 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         events = chain.from_iterable(message.events for message in messages)
         rows = rows_of(events, chain.from_iterable(batch), _sites_of(messages))
         keys = [row.key for row in rows]
-        if not self._meanwhile.isdisjoint(keys):
-            # The store is quick only if all keys are new.
-            rows = [row for row in rows if row.key not in self._meanwhile]
+        if not self._latest.contains_none(keys):
+            # They were committed while these events were queued. The store is quick only if all keys are new.
+            rows = [row for row in rows if row.key not in self._latest]
             keys = [row.key for row in rows]
-        if not self._mailbox or len(self._meanwhile) > self.seen.capacity:
-            self._meanwhile.clear()
         added = set(await self._store.record(batch_id, day, rows))
         # Only now: a key that another lane has not committed yet is no duplicate.
         self.seen.add(keys)
-        self._meanwhile.update(keys)
+        self._latest.add(keys)
         if len(added) == sum(map(len, batch)):
             # Nearly always, all events are new and different.
             return [[True] * len(keys) for keys in batch]

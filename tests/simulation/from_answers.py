@@ -86,7 +86,7 @@ FOUND_BY = {
     "session-cap-forgotten": 1,
     "session-ended-by-anybody": 3,
     "settled-part-recorded-again": 32,
-    "settled-taken-for-committed": 18,
+    "settled-taken-for-committed": 32,
     "share-of-days-not-sold": 2,
     "share-refunded-in-full": 2,
     "stale-look-up-cached": 2,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from actors.values import StorageUnavailable
 from storage.connection.asyncio_border import connect, cross, open_loop
@@ -42,6 +42,32 @@ async def test_a_function_runs_through_all_that_it_waits_for(autojump_clock: Moc
         nursery.start_soon(futures.answer, "a", "b", "c")
         assert await cross(futures.run, 10, never) == ["a", "b", "c"]
         assert trio.current_time() == 3
+
+
+class Steps(trio.abc.Instrument):
+    """The tasks that ran, once for each step."""
+
+    def __init__(self) -> None:
+        self.tasks: list[trio.lowlevel.Task] = []
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        self.tasks.append(task)
+
+
+async def test_a_future_that_is_done_is_heard_of_without_a_turn_of_the_loop() -> None:
+    steps = Steps()
+    async with open_loop() as loop:
+        futures = Futures(loop, 1)
+
+        def finish() -> None:
+            trio.lowlevel.add_instrument(steps)
+            futures.all[0].set_result("a")
+
+        await wait_all_tasks_blocked()
+        loop.call_soon(finish)
+        await cross(futures.run, 10, never)
+        trio.lowlevel.remove_instrument(steps)
+        assert steps.tasks == [trio.lowlevel.current_task()]
 
 
 async def test_a_future_that_is_there_already_is_not_waited_for() -> None:
