@@ -109,7 +109,6 @@ def figures(pieces: Sequence[Sequence[Sample]]) -> list[Figure]:
         figure("the node's memory, MiB", "own", MIB),
         figure("Postgres's memory, MiB", "postgres", MIB),
         figure("open files", "files"),
-        figure("threads", "threads"),
         figure("log that is kept, MiB", "wal_kept", MIB),
         figure("p50, ms", "p50_ms"),
         figure("p99, ms", "p99_ms"),
