@@ -25,7 +25,7 @@ import asyncpg
 from bench.load import run_on
 from bench.mixed import Mixed, People, Waits, send, stage, turns
 from bench.programs import ROOT, database_of, postmaster_of
-from bench.stage import tell
+from bench.stage import tell, temporary_place
 from bench.usage import PROC, cpu_seconds, memory_bytes, parent_of
 
 ENTRIES = 10_000
@@ -109,7 +109,6 @@ def figures(pieces: Sequence[Sequence[Sample]]) -> list[Figure]:
         figure("the node's memory, MiB", "own", MIB),
         figure("Postgres's memory, MiB", "postgres", MIB),
         figure("open files", "files"),
-        figure("threads", "threads"),
         figure("log that is kept, MiB", "wal_kept", MIB),
         figure("p50, ms", "p50_ms"),
         figure("p99, ms", "p99_ms"),
@@ -193,14 +192,15 @@ async def soak(place: Path, minutes: float, rate: float, seconds: float) -> None
     fresh = not data_dir.exists()
     people = People(**json.loads(await run_on(None, sys.executable, "-m", "bench.filled", str(data_dir), str(ENTRIES))))
     commit = await run_on(None, "git", "-C", str(ROOT), "rev-parse", "--short=10", "HEAD")
-    with (place / f"piece-{number:02}.jsonl").open("a", encoding="utf-8", buffering=1) as file:
+    piece = place / f"piece-{number:02}.jsonl"
+    with temporary_place() as scratch, piece.open("a", encoding="utf-8", buffering=1) as file:
 
         def write(line: dict[str, Any]) -> None:
             file.write(json.dumps(line) + "\n")
 
         began = datetime.now(UTC).isoformat(timespec="seconds")
         write({"piece": number, "commit": commit.strip(), "began": began, "rate": rate, "new_data": fresh})
-        async with stage(data_dir, place, people) as mixed:
+        async with stage(data_dir, scratch, people) as mixed:
             asked = database_of(data_dir)
             database = await asyncpg.connect(host=asked["PGHOST"], user=asked["PGUSER"], database=asked["PGDATABASE"])
             try:
