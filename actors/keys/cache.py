@@ -9,6 +9,7 @@ from actors.keys.messages import Resolved
 from actors.keys.store import KeyStore
 from actors.shared.credentials import digest, is_key
 from actors.shared.known_credentials import KnownCredentials
+from actors.times import SECOND_MS
 from actors.values import BatchId
 
 
@@ -27,10 +28,10 @@ class KeyCache(Actor[bytes, Resolved | None]):
     ) -> None:
         super().__init__("directory", node, limits)
         self._store = store
-        self._life_seconds = life_seconds
+        self._life_ms = life_seconds * SECOND_MS
         self._capacity = capacity
-        # hash -> (resolved key, when it was read by Trio's clock), oldest first.
-        self._known: dict[bytes, tuple[Resolved, float]] = {}
+        # hash -> (resolved key, when it was read, by `_now_ms`), oldest first.
+        self._known: dict[bytes, tuple[Resolved, int]] = {}
         self._tenant_keys: dict[str, set[bytes]] = {}
         self._seen_before = KnownCredentials(capacity)
         # Keys and tenants that changed during a lookup, whose result may be older than the change.
@@ -74,7 +75,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
 
     def _recalled(self, key_hash: bytes) -> Resolved | None:
         known = self._known.get(key_hash)
-        if known is not None and trio.current_time() - known[1] < self._life_seconds:
+        if known is not None and _now_ms() - known[1] < self._life_ms:
             return known[0]
         return None
 
@@ -105,7 +106,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
         self._stale_hashes.clear()
         self._stale_tenants.clear()
         self._all_stale, self._looking = False, True
-        read_at = trio.current_time()
+        read_ms = _now_ms()
         try:
             found = await self._store.resolve(sorted(set(messages)))
         finally:
@@ -115,14 +116,14 @@ class KeyCache(Actor[bytes, Resolved | None]):
         if not self._all_stale:
             for key_hash, resolved in found.items():
                 if key_hash not in self._stale_hashes and resolved.key.tenant_id not in self._stale_tenants:
-                    self._remember(key_hash, resolved, read_at)
+                    self._remember(key_hash, resolved, read_ms)
         return [found.get(key_hash) for key_hash in messages]
 
-    def _remember(self, key_hash: bytes, resolved: Resolved, read_at: float) -> None:
+    def _remember(self, key_hash: bytes, resolved: Resolved, read_ms: int) -> None:
         self._drop(key_hash)
         while len(self._known) >= self._capacity:
             self._drop(next(iter(self._known)))
-        self._known[key_hash] = (resolved, read_at)
+        self._known[key_hash] = (resolved, read_ms)
         self._tenant_keys.setdefault(resolved.key.tenant_id, set()).add(key_hash)
 
     def _drop(self, key_hash: bytes) -> None:
@@ -134,3 +135,8 @@ class KeyCache(Actor[bytes, Resolved | None]):
         keys.discard(key_hash)
         if not keys:
             del self._tenant_keys[tenant_id]
+
+
+def _now_ms() -> int:
+    """Milliseconds of Trio's clock, which nobody sets."""
+    return int(trio.current_time() * SECOND_MS)

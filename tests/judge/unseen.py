@@ -56,6 +56,8 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "limit-per-batch",
         "limits-by-account",
         "links-of-the-batch-not-counted",
+        "reservations-of-a-day-unlimited",
+        "reservations-of-yesterday-count",
         "week-held-again-at-once",
     ),
     "no answer tells what the payment processor was paid, paid back or lost": (
@@ -83,6 +85,7 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "win-after-a-loss-ignored",
     ),
     "what a schedule refunds, and when, is no promise of the nine": (
+        "day-reported-before-late-events",
         "one-step-at-a-time",
         "request-granted-at-once",
         "share-of-days-not-sold",
@@ -91,6 +94,11 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "steps-of-old-snapshot",
         "unseen-weeks-not-refunded",
     ),
+    "which weeks are for sale, and their prices, are no promise of the nine": (
+        "begun-week-at-its-full-price",
+        "week-sold-after-its-end",
+    ),
+    "the day of a charge around midnight is not known": ("day-of-quota-goes-back", "refund-of-yesterday-lowers-today"),
     "the tax of documents is not judged": ("each-document-taxed-alone",),
     "where a slot is shown, and what a placement shows, is no promise of the nine": (
         "disputed-and-shown",
@@ -101,6 +109,7 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "rejected-edit-shown",
         "snapshot-never-renewed",
         "sold-slot-moves",
+        "week-shown-until-the-next-change",
         "windows-remembered",
     ),
     "what was filtered, and counts by website, are not judged": (
@@ -110,13 +119,19 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "filtered-lost-with-a-failure",
         "filtered-of-the-last-booking",
         "filtered-of-unpaid-bookings",
+        "filtered-on-the-day-of-the-write",
         "filtered-on-the-first-day",
         "filtered-written-late",
         "filtered-written-under-another-id",
         "site-of-another",
         "sites-counted-again",
     ),
-    "usage by key is not judged": ("charge-without-key", "key-days-not-merged", "refund-without-key"),
+    "usage by key is not judged": (
+        "charge-without-key",
+        "key-days-not-merged",
+        "refund-without-key",
+        "use-of-a-key-on-the-nodes-own-day",
+    ),
     "a campaign that is refused too early is no promise of the nine": ("paused-for-ever",),
     "a failed request may have taken effect, also later": ("refund-not-followed", "refused-and-recorded-later"),
     "that a refused booking leaves no campaign is no promise of the nine": ("start-in-two-steps",),

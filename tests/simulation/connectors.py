@@ -45,7 +45,7 @@ class Program:
 
 def stranger(me: Client) -> authorizations.Client:
     """A program that nobody has met: one with a document or, until midnight, one that registered 30 days before it."""
-    if me.world.wall_ms(me.node()) < me.world.turn_ms and me.chance(0.4):
+    if me.node().clock.now_ms() < me.world.turn_ms and me.chance(0.4):
         client = registered(me, 30)
         me.world.board.registered.append(client)
         return client
@@ -248,7 +248,7 @@ async def _gets_another_end(me: Client, program: Program) -> None:
 
 async def _move_end(me: Client, program: Program, seconds: int | None) -> None:
     node, key_id, token = me.node(), program.now.key.id, program.browser.token
-    end_ms = None if seconds is None else me.world.wall_ms(node) + seconds * SECOND_MS
+    end_ms = None if seconds is None else node.clock.now_ms() + seconds * SECOND_MS
     await me.ask("move end", lambda node: node.identity.move_end(token, key_id, end_ms), node)
 
 

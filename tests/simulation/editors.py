@@ -13,12 +13,12 @@ from actors.catalog.messages import UNCONDITIONAL, Answer, Condition, Draft, Ent
 from actors.catalog.store import Import, ImportCounts
 from actors.kernel.actor import Actor
 from actors.kernel.supervision import Member
-from actors.values import Agent, AuditRecord, BatchId, StorageUnavailable, TransientStorageError
+from actors.values import Agent, AuditRecord, BatchId
 from service.seed.samples import retried
 from service.snapshots.change_log import ChangePage
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.simulation.clients import Client
-from tests.simulation.faults import Link, plain_reads
+from tests.simulation.faults import Link, plain_reads, plainly
 from tests.simulation.sides import Counted, NodeSide, answering
 
 if TYPE_CHECKING:
@@ -124,14 +124,8 @@ class Desk(NodeSide):
 
     async def import_(self, batch: Import) -> ImportCounts:
         """Import a file on the machine of the node, as the command does."""
-
-        async def replace() -> ImportCounts:
-            try:
-                return await retried(partial(self._store.replace, batch))
-            except TransientStorageError as error:  # also of the last attempt
-                raise StorageUnavailable(str(error)) from None
-
-        return await answering(self._node, lambda: self._node.intent("import", batch, replace))
+        replace = partial(retried, partial(self._store.replace, batch))
+        return await answering(self._node, lambda: self._node.intent("import", batch, lambda: plainly(replace())))
 
     async def changes(self, after: int) -> ChangePage:
         page = self.catalog.snapshot.changes.page(after, PAGE)
@@ -175,12 +169,12 @@ async def bring(client: Client, names: Sequence[EntryId], draft_of: Callable[[En
     for entry_id in [name for name in names if name.kind in kinds and client.chance(0.5)]:
         seen = await client.ask("entry", partial(_shown, entry_id), node)
         known = seen.document if isinstance(seen, Seen) else None
-        added_ms = client.world.wall_ms(node) if known is None else int(json.loads(known)["addedAt"])
+        added_ms = node.clock.now_ms() if known is None else int(json.loads(known)["addedAt"])
         new = draft_of(entry_id, f"import {client.world.board.numbered()}")(added_ms)
         old = new if known is None else known[: known.rindex(b',"updatedAt"')] + b"}"
         rows[entry_id.kind].append(Entry(entry_id.slug, added_ms, old if client.chance(0.5) else new))
     for dry_run in (True, False) if client.chance(0.3) else (False,):
-        audit_id, now_ms = f"aud_import_{client.world.board.numbered()}", client.world.wall_ms(node)
+        audit_id, now_ms = f"aud_import_{client.world.board.numbered()}", node.clock.now_ms()
         audit = AuditRecord.by(CLERK, audit_id, now_ms, "catalog.imported", ("catalog", "entries.jsonl"), "", "{}")
         batch = Import(rows, now_ms, client.chance(0.2), dry_run, audit=audit)
         await client.ask("import", partial(_import, batch), node)

@@ -109,7 +109,7 @@ async def lapsing(me: Client) -> None:
     login, began = await begin(me), trio.current_time()
     if login is None:
         return
-    by_clock = sorted(me.world.nodes, key=lambda node: node.skew_ms)
+    by_clock = sorted(me.world.nodes, key=lambda node: node.clock.now_ms())
     await people.decide(me, browser, login.device.user_code, approve=True)
     while trio.current_time() < began + LIFE_SECONDS - 1.0:
         await trio.sleep(1.0)

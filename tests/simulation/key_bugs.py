@@ -269,7 +269,7 @@ class MemoryWithoutEnd(KeyCache):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._life_seconds *= 100
+        self._life_ms *= 100
 
 
 BUGS.add(

@@ -59,7 +59,7 @@ def settings() -> Config:
     )
 
 
-def node_limits(event_rules: EventRules, sites: SiteRules) -> Limits:
+def node_limits(event_rules: EventRules, sites: SiteRules, holds_per_day: int) -> Limits:
     """Limits so small that each is reached many times in a run."""
     return replace(
         Limits.of(settings()),
@@ -72,7 +72,7 @@ def node_limits(event_rules: EventRules, sites: SiteRules) -> Limits:
         caps=CAPS,
         per_minute=PER_MINUTE,
         mail=MAIL,
-        bookings=BOOKINGS,
+        bookings=replace(BOOKINGS, holds_per_day=holds_per_day),
         submissions=SUBMISSIONS,
         sweeper=SWEEPER,
         events=EVENT_LIMITS,

@@ -53,7 +53,8 @@ from tests.doubles.quota import MemoryQuota
 from tests.doubles.retention import MemoryRetention
 from tests.doubles.tables import Memory
 from tests.doubles.webhooks import MemoryWebhooks
-from tests.fakes import MemoryDatabase, TrioClock
+from tests.fakes import MemoryDatabase
+from tests.simulation.clocks import WallClock
 from tests.simulation.editors import CountedCatalog, Desk, LinkedCatalog, RecordedEditor
 from tests.simulation.faults import (
     Link,
@@ -201,10 +202,10 @@ class SeededEntropy:
 class Node:
     """A place where one process at a time runs; `life` numbers the processes."""
 
-    def __init__(self, world: "World", index: int, skew_ms: int) -> None:
+    def __init__(self, world: "World", index: int, clock: WallClock) -> None:
         self.world = world
         self.index = index
-        self.skew_ms = skew_ms
+        self.clock = clock
         self.life = 0
         self.up = False
         self.cut_off_until = 0.0
@@ -264,12 +265,11 @@ class Node:
 
     def _assemble(self, parts: Parts) -> None:
         link = parts.link(self)
-        clock = self.clock = TrioClock(self.world.base_ms, self.skew_ms)
         entropy = SeededEntropy(Random(f"{self.world.seed}-entropy-{self.name}"))
         info = NodeInfo(self.name, self.name, 1, "simulated", BASE_URL, self.world.base_ms)
         ports = Ports(
             info,
-            clock,
+            self.clock,
             entropy,
             SECRETS,
             mail=parts.transport(self),
@@ -277,7 +277,7 @@ class Node:
             classes=parts.classes,
         )
         sites = SITES if self.world.counts_sites else SiteRules()
-        limits = node_limits(self.world.event_rules, sites)
+        limits = node_limits(self.world.event_rules, sites, self.world.holds_per_day)
         assembly = assemble(settings(), stores_of(parts, link), ports, limits)
         self.services, self.partitions = assembly.services, assembly.partitions
         self.quota, self.key_actor, self.key_cache = self.services.quota, self.services.keys, self.services.key_cache

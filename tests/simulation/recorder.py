@@ -184,7 +184,7 @@ class Recorder:
     def _now_ms(self, intent: told.Operation) -> int:
         """The clock of the node at the end of an intent, by which it shows holds as expired."""
         node = self._world.nodes[int(intent.node[1:].partition(".")[0])]
-        return self._world.base_ms + node.skew_ms + int(intent.end * SECOND_MS)
+        return node.clock.at(intent.end)
 
 
 async def read_all(world: "World") -> None:

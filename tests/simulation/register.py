@@ -8,9 +8,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-import trio
-
-from actors.clock import SECOND_MS
 from actors.kernel.actor import Actor
 from actors.values import AuditRecord, BatchId, OutboxMessage
 from tests.doubles.tables import Memory, MemoryStore, decided
@@ -39,7 +36,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """One transaction. It was decided at `now_ms`, and its node's clock showed `wall_ms` at the end.
+    """One transaction. It was decided at `now_ms`, which has to lie in `between`.
 
     `accounts` has the tenant of each email before, `full_keys` the number of live full keys of each tenant before.
     """
@@ -47,7 +44,7 @@ class Batch:
     tick: int
     owner: str
     now_ms: int
-    wall_ms: int
+    between: tuple[int, int]
     messages: tuple[Any, ...]
     networks: tuple[str, ...]
     answers: tuple[Any, ...]
@@ -125,7 +122,7 @@ class Register:
             self._world.history.tick(),
             batch_id.owner,
             decided.now_ms,
-            self._world.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS),
+            self._world.decided_between(node),
             decided.messages,
             tuple(self.asked[id(message)].network for message in decided.messages),
             decided.answers,

@@ -67,7 +67,7 @@ async def mover(me: Client) -> None:
         return
     node = me.node()
     for seconds in (me.random.randint(2, 4), 1, 30, None):
-        end_ms = None if seconds is None else me.world.wall_ms(node) + seconds * SECOND_MS
+        end_ms = None if seconds is None else node.clock.now_ms() + seconds * SECOND_MS
         about = EndAt(holding.key_id, holding.email, end_ms)
         answer = await me.ask("edit", partial(_edit, about), node if me.chance(0.5) else None)
         if not isinstance(answer, KeySaved | Refused):

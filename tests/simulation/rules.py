@@ -74,6 +74,13 @@ MIDNIGHTS_MS = (1_795_824_000_000, 1_796_083_200_000)
 """2026-11-28 00:00 UTC begins a day; 2026-12-01 00:00 UTC begins a month, too."""
 MONDAY_MS = 1_795_996_800_000
 """2026-11-30 00:00 UTC, the beginning of a week."""
+TURNS_MS: Mapping[int, tuple[int, ...]] = {
+    MIDNIGHTS_MS[0]: (1_830_297_600_000,),
+    MIDNIGHTS_MS[1]: (1_893_456_000_000,),
+    MONDAY_MS: (1_801_440_000_000, 1_861_920_000_000),
+}
+"""Other midnights of the same days of the week: 2028-01-01 and 2030-01-01, which begin a year; and two Mondays, 2027-02-01,
+which begins a month, and 2029-01-01, which begins a year."""
 
 BOOKINGS = BookingRules(
     hold_ms=2_500,
@@ -88,6 +95,8 @@ BOOKINGS = BookingRules(
     digest_ms=2_000,
     seller=Seller("Example Media", tax_name="VAT", tax_rate=8_100),
 )
+FEW_HOLDS = 4
+"""Reservations per account and day in worlds whose clocks are moved: so few that a day is used up."""
 SUBMISSIONS = SubmissionRules(public_address, pending=3, mail_every_ms=2_000)
 SHORTEST_PAGE_MS, LONGEST_PAGE_MS, PAGE_MARGIN_MS = 1_500, 9_000, 2_500
 """How long the processor's page of a booking may accept money, and the gateway's allowance for clocks and the network. A page
@@ -145,6 +154,8 @@ OLD_DAYS = 24
 STALE_SECONDS = 1.0
 """How outdated a node's placements may be while its store answers (ADR 0033)."""
 CHECK_SECONDS = 0.5
+OLDEST_DECISION_SECONDS = 4.0
+"""The longest time from the decision of a transaction, or the reading of a clock for it, to its commit."""
 PROMPT_SECONDS = 0.15
 """A read of the store within this time is prompt: two reads and the pause between them fit the bound."""
 

@@ -19,6 +19,7 @@ from tests.simulation import (
     catalog_bugs,
     clients,
     connectors,
+    day_bugs,
     dispute_bugs,
     editors,
     event_bugs,
@@ -109,7 +110,7 @@ KEYS = Area(
     oracle.judge_keys,
     sights.of_keys,
     sometimes.KEYS,
-    {**key_bugs.BUGS, **renewal_bugs.BUGS},
+    {**key_bugs.BUGS, **renewal_bugs.BUGS, **day_bugs.BUGS},
     watches={"keys": watches.keeping},
 )
 """Keys, quota and the key cache: in every world."""

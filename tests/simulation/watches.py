@@ -103,4 +103,6 @@ def _logged(
     done = work()
     name = batch_id.owner.partition("/")[0]
     node = world.nodes[int(name[1:].partition(".")[0])]
-    return done, world.log.note(world.memory, before, world.history.tick(), batch_id.owner, world.wall_ms(node), done)
+    return done, world.log.note(
+        world.memory, before, world.history.tick(), batch_id.owner, world.decided_between(node), done
+    )

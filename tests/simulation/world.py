@@ -21,6 +21,7 @@ from service.payments import stripe_gateway
 from tests.doubles.tables import Memory
 from tests.simulation import kernel, recorder
 from tests.simulation.clients import Board, Client
+from tests.simulation.clocks import LEAD_MS, are_moved, clocks_of, turn_of
 from tests.simulation.faults import Assassin, Faults, nemesis
 from tests.simulation.history import History
 from tests.simulation.kernel import Trace
@@ -40,11 +41,14 @@ from tests.simulation.processor import Processor
 from tests.simulation.register import Register
 from tests.simulation.rules import (
     AHEAD_DAYS,
+    BOOKINGS,
     CHECK_SECONDS,
+    FEW_HOLDS,
     KEEP_DAYS,
     LONGEST_SECONDS,
     MIDNIGHTS_MS,
     MONDAY_MS,
+    OLDEST_DECISION_SECONDS,
     PAGE_MARGIN_MS,
     PENDING_ROUNDS,
     QUIET_SECONDS,
@@ -109,11 +113,15 @@ class World:
         self.processor, self.api = Processor(self), Api(self)
         self.post = MailServer(self)
         chance = Random(f"{seed}-world")
-        self.turn_ms = chance.choice((MONDAY_MS, MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
+        drawn_ms = chance.choice((MONDAY_MS, MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
+        self.turn_ms = turn_of(seed, drawn_ms)
         self.base_ms = self.turn_ms - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
-        self.nodes = [Node(self, index, chance.randint(-900, 900)) for index in range(chance.choice(self.cast.nodes))]
+        leads_ms = [chance.randint(-LEAD_MS, LEAD_MS) for _ in range(chance.choice(self.cast.nodes))]
+        clocks = clocks_of(seed, self.base_ms, self.turn_ms, leads_ms, self.heal_at)
+        self.nodes = [Node(self, index, clock) for index, clock in enumerate(clocks)]
         self.event_rules = EventRules(chance.choice(KEEP_DAYS), AHEAD_DAYS)
         self.counts_sites = seed % 2 == 0
+        self.holds_per_day = FEW_HOLDS if are_moved(seed) else BOOKINGS.holds_per_day
         self.cluster = Random(f"{seed}-cluster").choice((None, Cluster(2, 1), Cluster(3, 2), Cluster(3, 3)))
         crowd = (*self.cast.crowd, *(self.cast.readers if readers else ()))
         self.clients = [
@@ -248,18 +256,19 @@ class World:
         done = at_worker(self, batch_id, work)
         return lambda: watch(self, batch_id, done)
 
-    def wall_ms(self, node: Node) -> int:
-        """Return the wall clock of a node."""
-        return self.base_ms + node.skew_ms + int(trio.current_time() * SECOND_MS)
+    def decided_between(self, node: Node) -> tuple[int, int]:
+        """The least and the greatest time at which a node may have decided what it writes now."""
+        now = trio.current_time()
+        return node.clock.span(now - OLDEST_DECISION_SECONDS, now)
 
     def agreed(self, node: Node, before: Mapping[int, bytes]) -> None:
         """Judge the secrets of days that a node has just written."""
-        self.violations.extend(units.judge(self, node.name, before, self.wall_ms(node)))
+        self.violations.extend(units.judge(self, node.name, before, self.decided_between(node)[1]))
         self.tally.secrets |= self.memory.visitor_secrets
 
     def dropped(self, node: Node, days: Sequence[int]) -> None:
         """Judge partitions that a node has just dropped."""
-        self.violations.extend(counts.judge_drop(self, node.name, days, self.wall_ms(node)))
+        self.violations.extend(counts.judge_drop(self, node.name, days, self.decided_between(node)[1]))
         self.tally.dropped.update(days)
         self.count("partitions dropped", len(days))
 

@@ -42,11 +42,11 @@ from tests.simulation.rules import BOOKINGS
 
 DAY_MS = 86_400_000
 Span = tuple[int, int]
-"""A node's clock when an intent began and when it ended."""
+"""The least and the greatest time of a node's clock during an intent."""
 
 
 def _span(case: Case, operation: Operation) -> Span:
-    return case.now_ms(operation.node, operation.start), case.now_ms(operation.node, operation.end)
+    return case.span_ms(operation)
 
 
 def _during(case: Case, operation: Operation, table: str, key: Any) -> list[Any]:
@@ -110,7 +110,7 @@ def _too_often(case: Case, operation: Operation, mine: list[Booking], slots: lis
     known = [row for each in mine for row in _seen(case, operation, each)[-1:]]
     today = sum(row.created_ms >= early_ms - early_ms % DAY_MS for row in known)
     wanted = _wanted(operation, slots)
-    return today >= BOOKINGS.holds_per_day or any(
+    return today >= case.world.holds_per_day or any(
         (since_ms := unpaid_since(row, late_ms)) is not None and early_ms < since_ms + BOOKINGS.cooldown_ms
         for each in mine
         if not wanted.isdisjoint(weeks(each))

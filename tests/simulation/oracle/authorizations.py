@@ -386,7 +386,7 @@ def registrations_are_forgotten_after_30_days_unless_they_are_used(case: Case) -
             continue
         grants = [each for each in programs.grants.values() if each.asked.client_hash == digest(operation.about.target)]
         own = [each.since for each in grants if isinstance(answer, str) and each.asked.code_hash == digest(answer)]
-        first_ms, last_ms = (case.now_ms(operation.node, at) - 30 * DAY_MS for at in (operation.start, operation.end))
+        first_ms, last_ms = (now_ms - 30 * DAY_MS for now_ms in case.span_ms(operation))
         forgotten = isinstance(answer, Refused) and answer.code is Code.INVALID_REQUEST
         if forgotten and (last_ms < since_ms or any(each.since < operation.began for each in grants)):
             yield f"{operation.node} forgot a program that registered at {since_ms}, at {operation.start:.3f}"
@@ -414,8 +414,8 @@ def tokens_are_stored(case: Case) -> Iterator[str]:
             if text is None or text.key_id != tokens.key.id:
                 yield f"{tokens.key.id} was handed out with a text that is not stored: {text}"
                 continue
-            left_ms = text.ends_ms - case.now_ms(operation.node, operation.end)
-            if tokens.expires_seconds * 1_000 > max(0, text.ends_ms - case.now_ms(operation.node, operation.start)):
+            left_ms = text.ends_ms - case.span_ms(operation)[0]
+            if tokens.expires_seconds * 1_000 > max(0, left_ms):
                 yield f"{tokens.key.id} was said to work for {tokens.expires_seconds} s, but ends in {left_ms} ms"
 
 

@@ -6,7 +6,6 @@ from inspect import isgeneratorfunction, signature
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from actors.clock import SECOND_MS
 from actors.keys.actor import Issued, Minted
 from actors.keys.messages import Key
 from actors.values import Tier
@@ -49,10 +48,21 @@ class Case:
     def now_ms(self, node: str, seconds: float) -> int:
         """Return the wall clock of a node at a virtual time."""
         index = int(node[1:].partition(".")[0])
-        return self.world.base_ms + self.world.nodes[index].skew_ms + int(seconds * SECOND_MS)
+        return self.world.nodes[index].clock.at(seconds)
 
-    def fastest_ms(self, seconds: float) -> int:
-        return max(self.now_ms(node.name, seconds) for node in self.world.nodes)
+    def span_ms(self, operation: Operation) -> tuple[int, int]:
+        """The least and the greatest time that the node's clock shows during an operation."""
+        index = int(operation.node[1:].partition(".")[0])
+        return self.world.nodes[index].clock.span(operation.start, operation.end)
+
+    def latest_of(self, node: str, start: float, end: float) -> int:
+        """The greatest time that the clock of a node shows from `start` to `end`."""
+        index = int(node[1:].partition(".")[0])
+        return self.world.nodes[index].clock.span(start, end)[1]
+
+    def latest_ms(self, seconds: float) -> int:
+        """The greatest time that any clock has shown: windows never go back."""
+        return max(node.clock.span(0.0, seconds)[1] for node in self.world.nodes)
 
     def root(self, tenant_id: str) -> str:
         tenant = self.memory.tenants.get(tenant_id)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.clock import DAY_MS, SECOND_MS, day_of
+from actors.clock import DAY_MS, day_of
 from actors.events.messages import Event, Unit
 from tests.simulation.history import Handed, Heard, Nothing, Operation, Post
 from tests.simulation.oracle.case import Case
@@ -64,8 +64,8 @@ def unit_of(event: Event) -> Unit:
 
 def _days(case: Case) -> list[int]:
     """Return all days that any node's clock may have been in."""
-    skews = [node.skew_ms for node in case.world.nodes]
-    first_ms, last_ms = case.world.base_ms + min(skews), case.world.base_ms + max(skews) + 120 * SECOND_MS
+    spans = [node.clock.span(0.0, 120.0) for node in case.world.nodes]
+    first_ms, last_ms = min(first for first, _ in spans), max(last for _, last in spans)
     return list(range(day_of(first_ms), day_of(last_ms) + 1))
 
 
@@ -151,7 +151,7 @@ def duplicates_were_there_before(case: Case, rows: Rows) -> Iterator[str]:
         for operation in operations:
             if False not in answers(operation, event):
                 continue
-            first, last = _at(case, operation.node, operation.start), _at(case, operation.node, operation.end)
+            first, last = (day_of(now_ms) for now_ms in case.span_ms(operation))
             if not any(
                 stored.tick < operation.ended and first <= counted_day(case, stored) <= last
                 for stored in rows.of_event.get(event, [])

@@ -74,7 +74,7 @@ class Told:
 
 def places(case: Case, report: Operation, *, silent: bool = False) -> Iterator[Place]:
     """Where the events of a report may count, each on any day of the request. One without an answer may have had any."""
-    days = {day_of(case.now_ms(report.node, seconds)) for seconds in (report.start, report.end)}
+    days = {day_of(now_ms) for now_ms in case.span_ms(report)}
     heard = report.result
     answered = isinstance(heard, Heard) and heard.status < 500
     if answered:

@@ -115,10 +115,8 @@ def _may_be_refused(case: Case, operation: Operation, letter: OutboxMessage) -> 
         if each is not operation and each.began < operation.ended and not isinstance(each.result, Nothing)
     ]
     # By the clocks of the nodes that may have done it. A node that is behind may do it before the message was written.
-    done_ms = [
-        case.now_ms(each.node, each.start) for each in tries if each.about.letter is not None and _may_be_claimed(each)
-    ]
-    now_ms = case.now_ms(operation.node, operation.end)
+    done_ms = [case.span_ms(each)[0] for each in tries if each.about.letter is not None and _may_be_claimed(each)]
+    now_ms = case.span_ms(operation)[1]
     match operation.result.code:
         case Code.INVALID_CODE:
             return (
@@ -201,7 +199,7 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
         token = operation.about.token
         others = [each for each in case.starts[token] if maybe_before(each, operation)]
         claimed = [each for each in case.completions.get(token, []) if each.began < operation.ended]
-        now_ms = case.now_ms(operation.node, operation.start)
+        now_ms = case.span_ms(operation)[0]
         match operation.result.code:
             case Code.INVALID_CLAIM:
                 fair = token not in case.minted or _maybe_revoked(case, token, operation)
@@ -210,7 +208,7 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
             case Code.RATE_LIMITED:
                 # An abandoned intent may be handled later than its end.
                 fair = len(others) >= RULES.codes.per_day or any(
-                    each.unknown or case.now_ms(each.node, each.end) + RULES.codes.pause_ms > now_ms for each in others
+                    each.unknown or case.span_ms(each)[1] + RULES.codes.pause_ms > now_ms for each in others
                 )
             case _:
                 fair = False
@@ -222,7 +220,7 @@ def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
     """Messages that were reported as sent are in the outbox, no more than a day allows and not too close together."""
     for token in sorted(case.starts):
         sent = [each for each in case.starts[token] if isinstance(each.result, Done)]
-        days = [(day_of(case.now_ms(each.node, each.start)), day_of(case.now_ms(each.node, each.end))) for each in sent]
+        days = [tuple(day_of(now_ms) for now_ms in case.span_ms(each)) for each in sent]
         for day in sorted({end for _, end in days}):
             within = days.count((day, day))
             if within > RULES.codes.per_day:
@@ -230,9 +228,7 @@ def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
         for one, other in pairwise(sent):
             # Of two that overlap, either may have been committed first.
             orders = [(one, other), (other, one)] if other.began < one.ended else [(one, other)]
-            gap_ms = max(
-                case.now_ms(last.node, last.end) - case.now_ms(first.node, first.start) for first, last in orders
-            )
+            gap_ms = max(case.span_ms(last)[1] - case.span_ms(first)[0] for first, last in orders)
             if gap_ms < RULES.codes.pause_ms:
                 yield f"two codes for one token within {gap_ms} ms"
     for email in sorted({each.about.email for each in case.of("start")}):
@@ -280,7 +276,7 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
 def _a_session_ended(case: Case, email: str, seconds: float) -> bool:
     """Whether a session of the account was ended by the end of the run, or may have expired at this time by the fastest
     clock: before a use of it that prolonged it was written."""
-    latest_ms = case.fastest_ms(seconds)
+    latest_ms = case.latest_ms(seconds)
     return any(
         each.revoked_ms is not None or each.created_ms + (each.expires_ms - each.seen_ms) <= latest_ms
         for each in case.memory.sessions.values()

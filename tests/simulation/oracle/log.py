@@ -39,13 +39,13 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Commit:
-    """One transaction. `wall_ms` is its node's clock, `now_ms` the time that it was decided with. `messages` are the mails
+    """One transaction. `now_ms` is the time that it was decided with, which has to lie in `between`. `messages` are the mails
     that it wrote, `webhook_events` its webhook events, which became `deliveries`. `digests` are the times of the last digest
     before it and after it."""
 
     tick: int
     owner: str
-    wall_ms: int
+    between: tuple[int, int]
     changes: Mapping[str, Mapping[Any, Change]]
     audits: tuple[AuditRecord, ...]
     messages: tuple[OutboxMessage, ...] = ()
@@ -57,7 +57,7 @@ class Commit:
     @property
     def now_ms(self) -> int:
         """The decision time according to the audit, or else to the ledger."""
-        return self.audits[0].created_ms if self.audits else self.decided_ms or self.wall_ms
+        return self.audits[0].created_ms if self.audits else self.decided_ms or self.between[1]
 
     def of(self, table: str) -> Mapping[Any, Change]:
         return self.changes.get(table, {})
@@ -90,11 +90,13 @@ class Log:
         deliveries = len(memory.webhook_deliveries)
         return Picture(rows, len(memory.audits), len(memory.messages), deliveries, memory.digest_mailed_ms)
 
-    def note(self, memory: Memory, before: Picture, tick: int, owner: str, wall_ms: int, done: Any = None) -> Commit:
+    def note(
+        self, memory: Memory, before: Picture, tick: int, owner: str, between: tuple[int, int], done: Any = None
+    ) -> Commit:
         """Record the differences from `before`. `done` is the decision of the ledger, if it decided."""
         changes = {table: dict(_difference(old, getattr(memory, table))) for table, old in before.tables.items()}
         messages = tuple(islice(memory.messages.values(), before.messages, None))
-        commit = Commit(tick, owner, wall_ms, changes, tuple(memory.audits[before.audits :]), messages)
+        commit = Commit(tick, owner, between, changes, tuple(memory.audits[before.audits :]), messages)
         if isinstance(done, Decision):
             commit = replace(
                 commit,

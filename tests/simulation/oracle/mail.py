@@ -16,6 +16,10 @@ PROMPT_SECONDS = 1.5
 """The longest time until a message is handed in without faults, by the clock that is furthest behind."""
 
 
+LEASE_SECONDS = 2.0
+"""The longest time from the reading of the clock for a lease to its first use. A clock may be set back meanwhile."""
+
+
 def _of_letters(case: Case) -> dict[str, list[Handed]]:
     """Return the attempts of each message, in start order."""
     found: dict[str, list[Handed]] = {}
@@ -63,7 +67,7 @@ def nobody_sends_what_another_has(case: Case) -> Iterator[str]:
             if before.outcome == "failed" and before.end <= after.start:
                 pause_ms = MAIL.retries.pause_ms
                 again_ms = min(again_ms, case.now_ms(before.node, before.end) + pause_ms)
-            now_ms = case.now_ms(after.node, after.start)
+            now_ms = case.latest_of(after.node, after.start - LEASE_SECONDS, after.start)
             if now_ms < again_ms:
                 yield f"{after.node} sent {message_id} again {again_ms - now_ms} ms too early after: {before.outcome}"
 
@@ -88,11 +92,11 @@ def letters_come_or_are_given_up_for_a_reason(case: Case) -> Iterator[str]:
 
 def letters_go_at_once_where_nothing_is_wrong(case: Case) -> Iterator[str]:
     """Messages certainly written after the faults were over arrive at once."""
-    skews = [node.skew_ms for node in case.world.nodes]
+    bases_ms = [node.clock.base_ms + lead_ms for node in case.world.nodes for lead_ms in node.clock.leads_ms()]
     of_letters = _of_letters(case)
     for letter in case.memory.messages.values():
-        first = (letter.created_ms - case.world.base_ms - max(skews)) / SECOND_MS
-        last = (letter.created_ms - case.world.base_ms - min(skews)) / SECOND_MS
+        first = (letter.created_ms - max(bases_ms)) / SECOND_MS
+        last = (letter.created_ms - min(bases_ms)) / SECOND_MS
         if first > case.world.heal_at + HEALED_SECONDS and not any(
             each.delivered and each.start <= last + PROMPT_SECONDS for each in of_letters.get(letter.id, [])
         ):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from actors.clock import day_of, month_of
+from actors.clock import DAY_MS, SECOND_MS, day_of, month_of
 from actors.keys.messages import Claimed
 from actors.quota.messages import Charge, Metered
 from actors.values import Code, Refused, Tier
@@ -95,7 +95,7 @@ def _reaches(
 ) -> bool:
     """Return whether a cap of the tier that fits the refusal's code may have been reached."""
     caps = CAPS[tier]
-    now_ms, late_ms = case.now_ms(refused.node, refused.start), case.fastest_ms(refused.end)
+    now_ms, late_ms = case.span_ms(refused)[0], case.latest_ms(refused.end)
     reached: list[bool] = []
     match refused.result.code:
         case Code.QUOTA_EXHAUSTED:
@@ -111,12 +111,20 @@ def _reaches(
                 used = sum(map(_of_usecase, charges)) - sum(map(_of_usecase, refunds))
                 reached.append(used >= caps.usecase_reads)
         case Code.RATE_LIMITED:
-            for day in range(day_of(now_ms), day_of(late_ms) + 1):
+            for day in _days_that_end_then(case, refused, range(day_of(now_ms), day_of(late_ms) + 1)):
                 within = _in("day", day)
                 # A refund may already have met the next day and changed nothing on this one.
                 sure = [each for each in refunds if within(each) and not _day_may_be_over(case, each)]
                 reached.append(sum(map(within, charges)) - len(sure) >= caps.daily)
     return any(reached)
+
+
+def _days_that_end_then(case: Case, refused: Operation, days: Sequence[int]) -> list[int]:
+    """The days whose end is as far away as the refusal says, in whole seconds, by the clock of its node."""
+    first_ms, last_ms = case.span_ms(refused)
+    wait = refused.result.retry_after_seconds
+    waits = {day: [max(1, -(-((day + 1) * DAY_MS - at) // SECOND_MS)) for at in (last_ms, first_ms)] for day in days}
+    return [day for day, (least, most) in waits.items() if least <= wait <= most]
 
 
 def _of_group(case: Case, tenant_id: str) -> tuple[list[Operation], list[Operation]]:
@@ -155,7 +163,7 @@ def _in(window: str, number: int) -> Callable[[Operation], bool]:
 
 
 def _day_may_be_over(case: Case, refund: Operation) -> bool:
-    return bool(day_of(case.fastest_ms(refund.end)) > refund.about.day)
+    return bool(day_of(case.latest_ms(refund.end)) > refund.about.day)
 
 
 def _possible_tiers(case: Case, tenant_id: str, operation: Operation) -> list[Tier]:
@@ -171,12 +179,12 @@ def _possible_tiers(case: Case, tenant_id: str, operation: Operation) -> list[Ti
 
 
 def minutes_are_exact_on_their_node(case: Case) -> Iterator[str]:
-    """A run is shorter than the window, so a node's limiter allows exactly its limit."""
+    """A run is shorter than the window, so a node's limiter allows exactly its limit, also if its clock is set back."""
     allowed: dict[tuple[str, str], int] = {}
     for operation in case.of("pace"):
         place, limit = (operation.node, operation.about.subject), PER_MINUTE[operation.about.tier]
         used = allowed.get(place, 0)
-        if operation.result.allowed != (used < limit):
+        if (operation.result.allowed, operation.result.remaining) != (used < limit, max(0, limit - used - 1)):
             yield f"{place} at {used} of {limit} a minute: {operation.result}"
         allowed[place] = used + operation.result.allowed
 

@@ -74,9 +74,7 @@ def rotations_are_as_answered(case: Case) -> Iterator[str]:
         about, old = operation.about, case.memory.keys[operation.about.key_id]
         if old.successor_id != rotated.key.id or rotated.key.id not in case.memory.keys:
             yield f"{old.id} was answered as rotated into {rotated.key.id}: {old}"
-        least, most = (
-            case.now_ms(operation.node, at) + about.grace_seconds * SECOND_MS for at in (operation.start, operation.end)
-        )
+        least, most = (now_ms + about.grace_seconds * SECOND_MS for now_ms in case.span_ms(operation))
         if not least <= rotated.ends_ms <= most:
             yield f"{old.id} was to work for {about.grace_seconds} s and ends {rotated.ends_ms - least} ms later"
         if (old.revoked_ms is not None) < (about.grace_seconds == 0):
@@ -150,7 +148,7 @@ def old_keys_work_until_then(case: Case) -> Iterator[str]:
         about = operation.about
         if not isinstance(operation.result, tuple) or not about.grace_seconds:
             continue
-        least = case.now_ms(operation.node, operation.start) + about.grace_seconds * SECOND_MS
+        least = case.span_ms(operation)[0] + about.grace_seconds * SECOND_MS
         stored = case.memory.keys[about.key_id]
         revoked = [each for each in case.revokes.get(about.key_id, []) if not each.fruitless]
         if (stored.expires_ms or 0) < least or (stored.revoked_ms is not None and not revoked):

@@ -73,8 +73,7 @@ class Visibility:
         return self._moments[place - 1][1] if place else 0
 
     def clocks(self, operation: Operation) -> tuple[int, int]:
-        node = operation.node
-        return self._case.now_ms(node, operation.start), self._case.now_ms(node, operation.end)
+        return self._case.span_ms(operation)
 
 
 def _visibility(case: Case, rows: Rows) -> Visibility:
