@@ -24,6 +24,7 @@ from tests.simulation.clients import Board, Client
 from tests.simulation.faults import Assassin, Faults, nemesis
 from tests.simulation.history import History
 from tests.simulation.kernel import Trace
+from tests.simulation.last_reads import Glances
 from tests.simulation.node import Node, Parts
 from tests.simulation.oracle import counts, units
 from tests.simulation.oracle.authorizations import Programs
@@ -52,7 +53,7 @@ from tests.simulation.rules import (
     SHORTEST_PAGE_MS,
     Scene,
 )
-from tests.simulation.scenes import BUGS, PEOPLE, SCENES, SITE, SPONSORSHIP, scene_of
+from tests.simulation.scenes import BUGS, CATALOG, PEOPLE, SCENES, SITE, SPONSORSHIP, scene_of
 from tests.simulation.wire import Api
 from tests.simulation.workers import Cluster, at_worker
 
@@ -85,6 +86,7 @@ class World:
         self.faults = Faults(seed)
         self.history = History()
         self.submissions = Book()
+        self.glances = Glances()
         self.memory = Memory()
         self.memory.listeners.append(self._announced)
         self.board = Board()
@@ -98,6 +100,7 @@ class World:
         self.sells = SPONSORSHIP in self.cast.areas
         self.shows = SITE in self.cast.areas
         self.signs_in = PEOPLE in self.cast.areas
+        self.edits = CATALOG in self.cast.areas
         self._watches = {name: watch for area in self.cast.areas for name, watch in area.watches.items()}
         self.log = Log()
         self.tally = Tally()
