@@ -1,7 +1,7 @@
 """Promise 7: a key works until something may have ended it, and not after. So does the text of a program's key. Pure."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -25,6 +25,10 @@ ENDING = frozenset(
     }
 )
 """Those that may end keys that they do not name."""
+
+
+LINE = 100
+"""Keys of one line of rotations that are followed."""
 
 
 class Death(NamedTuple):
@@ -126,7 +130,7 @@ def _programs(operations: Sequence[Operation], verdict: Verdict) -> list[tuple[s
         token = operation.asked.id or ""
         used = worked.get(after.get(token, "")) if operation.asked.decision == "refresh_token" else worked.get(token)
         # The first to end has used it, whatever else had been asked for at the same time.
-        first = min(used, key=lambda each: each.ended) if used else None
+        first = used[0] if used else None
         if first is None or first.ended >= operation.began or first.asked.body != operation.asked.body:
             continue
         if operation.good and operation.asked.decision == "refresh_token":
@@ -134,10 +138,13 @@ def _programs(operations: Sequence[Operation], verdict: Verdict) -> list[tuple[s
         elif operation.said.code == "invalid_grant":
             death = Death(operation.ended, "was ended by a code or a token that came again", operation)
             ended.setdefault(chains[token], death)
+    of_chain: defaultdict[str | None, list[Operation]] = defaultdict(list)
+    for operation in asked:
+        of_chain[chains.get(operation.asked.id or "")].append(operation)
     for operation in operations:
         if operation.kind == "revokeToken" and operation.good and operation.asked.id in chains:
             chain = chains[operation.asked.id or ""]
-            if _is_given_up(operation, texts[chain], asked, chains):
+            if chain not in ended and _is_given_up(operation, texts[chain], of_chain[chain]):
                 ended.setdefault(chain, Death(operation.ended, "was given up by its program", operation))
     for chain, death in ended.items():
         dead += [(key.caller, death) for key, _ in texts[chain]]
@@ -148,14 +155,11 @@ def _programs(operations: Sequence[Operation], verdict: Verdict) -> list[tuple[s
     return dead
 
 
-def _is_given_up(
-    revoked: Operation, texts: Sequence[tuple[Key, Operation]], asked: Sequence[Operation], chains: dict[str, str]
-) -> bool:
+def _is_given_up(revoked: Operation, texts: Sequence[tuple[Key, Operation]], asked: Sequence[Operation]) -> bool:
     """Whether a client gave up its newest token. Others may be unknown, so nothing else may have been asked for since."""
     key, told = texts[-1]
-    chain, id = chains[revoked.asked.id or ""], revoked.asked.id
-    others = (each for each in asked if chains.get(each.asked.id or "") == chain and each is not told)
-    newest = id in (key.claim, key.caller.removeprefix("key-")) and told.ended < revoked.began
+    others = (each for each in asked if each is not told)
+    newest = revoked.asked.id in (key.claim, key.caller.removeprefix("key-")) and told.ended < revoked.began
     mine = told.asked.body == revoked.asked.body
     return newest and mine and all(each.ended < told.began or each.began > revoked.ended for each in others)
 
@@ -179,11 +183,14 @@ def _told(
     anything = min((each.began for each in tried if each.kind in ENDING), default=inf)
     named: defaultdict[str | None, list[Operation]] = defaultdict(list)
     maker: dict[str, str | None] = {}
+    replaces: dict[str, str] = {}
     for operation in tried:
         if operation.kind in NAMING:
             named[operation.asked.id].append(operation)
         for key in operation.said.keys:
             maker[key.caller] = operation.asked.caller
+            if key.id is not None and key.replaces is not None:
+                replaces[key.id] = key.replaces
     for operation in operations:
         for key in operation.said.keys:
             tenants = accounts.tenants[key.caller]
@@ -196,7 +203,8 @@ def _told(
             if first is None or anything < first.ended or by_key or key.caller in accounts.claimed:
                 continue
             over = key.ends is not None and key.ends - clock <= first.ended
-            if not over and not any(_may_end(each, first, clock) for each in (*named[key.id], *named[None])):
+            causes = any(_may_end(each, first, clock) for each in (*named[key.id], *named[None]))
+            if not over and not causes and not _with_another(key.replaces, replaces, named, first):
                 verdict.breaks(f"the key {key.id} was refused, although nothing had ended it", operation, first)
 
 
@@ -204,6 +212,19 @@ def _may_end(named: Operation, refused: Operation, clock_ms: float) -> bool:
     """Whether an operation that names a key may have ended it before it was refused. A rotation tells when it does."""
     ends = [key.old_ends for key in named.said.keys if key.old_ends is not None]
     return named.began < refused.ended and (not ends or min(ends) - clock_ms <= refused.ended)
+
+
+def _with_another(
+    id: str | None, replaces: dict[str, str], named: Mapping[str | None, list[Operation]], refused: Operation
+) -> bool:
+    """Whether a key may have ended with one that it replaces, at once or by others. A longer line than this is not judged."""
+    for _ in range(LINE):
+        if id is None:
+            return False
+        if any(each.kind.startswith("revoke") and each.began < refused.ended for each in named.get(id, ())):
+            return True
+        id = replaces.get(id)
+    return True
 
 
 def _and(words: set[str]) -> str:

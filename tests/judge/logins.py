@@ -1,6 +1,6 @@
 """Promise 7: sessions and device logins follow their tables, and what opens one opens it once. Pure."""
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from math import inf
@@ -40,10 +40,10 @@ def check(history: History, verdict: Verdict) -> None:
 def _once(operations: Sequence[Operation], verdict: Verdict) -> None:
     """What a secret opened is what it opens ever after. A code that is mailed again may be the same by chance."""
     opened: dict[tuple[str | None, ...], tuple[Key, Operation]] = {}
-    mailed: defaultdict[str | None, list[Operation]] = defaultdict(list)
-    for operation in operations:
+    mailed: defaultdict[str | None, list[float]] = defaultdict(list)
+    for operation in sorted(operations, key=lambda each: each.began):
         if operation.kind == "startSignIn":
-            mailed[operation.asked.id].append(operation)
+            mailed[operation.asked.id].append(operation.began)
     for operation in operations:
         if operation.kind not in ONCE or operation.asked.id is None:
             continue
@@ -51,10 +51,8 @@ def _once(operations: Sequence[Operation], verdict: Verdict) -> None:
         for key in operation.said.keys:
             verdict.judged += 1
             known, earlier = opened.setdefault(place, (key, operation))
-            since = earlier.began, operation.ended
-            again = place[1] is not None and any(
-                since[0] < each.began < since[1] for each in mailed[operation.asked.id]
-            )
+            begins = mailed[operation.asked.id] if place[1] is not None else []
+            again = bisect_right(begins, earlier.began) < bisect_left(begins, operation.ended)
             if known.caller != key.caller and not again:
                 verdict.breaks(f"one code or token gave {known.caller} and {key.caller}", earlier, operation)
 
@@ -67,9 +65,9 @@ def _sessions(
 ) -> None:
     """A session works until it was ended or not used for its life, and is refused only if one of these may be so."""
     ends: defaultdict[str | None, list[Operation]] = defaultdict(list)
-    entered: defaultdict[str | None, list[Operation]] = defaultdict(list)
+    entered: defaultdict[str | None, list[float]] = defaultdict(list)
     uses: defaultdict[str, list[Operation]] = defaultdict(list)
-    ending = inf
+    ending, whole = inf, is_whole(history)
     for operation in operations:
         if operation.asked.caller in begun:
             uses[operation.asked.caller].append(operation)
@@ -77,15 +75,19 @@ def _sessions(
             if operation.kind == "endSession":
                 ends[operation.asked.id].append(operation)
             elif operation.kind in ("completeSignIn", "finishPasskeySignIn"):
-                entered[operation.asked.id].append(operation)
+                entered[operation.asked.id].append(operation.began)
             elif operation.kind in ENDING:
                 ending = min(ending, operation.began)
+    for times in entered.values():
+        times.sort()
     for caller, (told, key) in begun.items():
         ended = min((each for each in ends[key.id] if each.good), key=lambda each: each.ended, default=None)
-        _uses(history, uses[caller], (told, key), ended, verdict)
-        others = (each.began for each in (*ends[key.id], *entered[told.asked.id]) if each is not told)
-        causes = min([ending, *(each for each in others if each > told.began)], default=inf)
-        for operation in uses[caller] if is_whole(history) else ():
+        _uses(history, uses[caller], (told, key), ended, verdict, whole=whole)
+        begins = entered[told.asked.id]
+        # With one session more, the account may have too many.
+        following = begins[place] if (place := bisect_right(begins, told.began)) < len(begins) else inf
+        causes = min([ending, following, *(each.began for each in ends[key.id])])
+        for operation in uses[caller] if whole else ():
             due = operation.ended + history.header.clock_ms >= (key.ends or inf) or causes < operation.ended
             if operation.said.code == "unauthorized" and not due:
                 verdict.breaks(f"session {key.id} was refused, although nothing had ended it", told, operation)
@@ -93,9 +95,16 @@ def _sessions(
 
 
 def _uses(
-    history: History, uses: Sequence[Operation], begun: tuple[Operation, Key], ended: Operation | None, verdict: Verdict
+    history: History,
+    uses: Sequence[Operation],
+    begun: tuple[Operation, Key],
+    ended: Operation | None,
+    verdict: Verdict,
+    *,
+    whole: bool,
 ) -> None:
     told, key = begun
+    doubtful = any(each.doubtful for each in uses)
     clock = 2 * history.header.clock_ms
     life = (key.ends or inf) - told.began + history.header.clock_ms
     latest, refused, refusal = told.ended, inf, told
@@ -104,13 +113,12 @@ def _uses(
             latest = max(latest, each.ended if each.good else latest)
             if each.said.code == "unauthorized" and each.ended + clock < refused:
                 refused, refusal = each.ended + clock, each
-        doubtful = any(each.doubtful for each in uses)
         if not operation.good:
             continue
         verdict.judged += 1
         if ended is not None and operation.began > ended.ended:
             verdict.breaks(f"session {key.id} was ended, and worked later", ended, operation)
-        elif not doubtful and is_whole(history) and operation.began > latest + life + clock:
+        elif not doubtful and whole and operation.began > latest + life + clock:
             verdict.breaks(f"session {key.id} was not used for its life, and worked later", told, operation)
         elif not doubtful and operation.began > refused and latest < refusal.began - clock - history.header.visible_ms:
             verdict.breaks(f"session {key.id} was refused as ended, and worked later", refusal, operation)

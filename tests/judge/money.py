@@ -32,6 +32,8 @@ class Told(NamedTuple):
 
 def check(history: History, invoices: Sequence[Invoice], verdict: Verdict) -> None:
     """Judge the last answer about each booking whose payment its invoices name."""
+    if not is_whole(history):
+        return
     events: defaultdict[str, list[Operation]] = defaultdict(list)
     for operation in history.operations:
         if operation.asked.money is not None and operation.status not in REFUSED:
@@ -44,7 +46,7 @@ def check(history: History, invoices: Sequence[Invoice], verdict: Verdict) -> No
             bookings.setdefault(invoice.payment, invoice.booking)
     for id, seen in seen_bookings(history).items():
         shown = [each for each in seen.states if each[1].paid is not None and not each[1].demo]
-        if not shown or not is_whole(history) or id not in payments:
+        if not shown or id not in payments:
             continue
         operation, booking = max(shown, key=lambda each: each[0].began)
         payment = payments[id]

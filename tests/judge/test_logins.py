@@ -96,6 +96,10 @@ CLEAN: dict[str, Case] = {
     ],
     "a key that was revoked": [MADE, op("revokeAccountKey", 1, id="k1", status=None), uses(9, "key-1", works=False)],
     "a key of an account that was ended": [MADE, op("endAll", 1), uses(9, "key-1", works=False)],
+    "a key that ended with the one that it replaces": [
+        *(MADE, op("rotateAccountKey", 1, id="k1", keys=(Key("key-2", "k2", replaces="k1", old_ends=NOON + 60_000),))),
+        *(op("revokeAccountKey", 2, id="k1"), uses(9, "key-2", works=False)),
+    ],
     "a key whose page revoked it": partial(MADE, uses(9, "key-1", works=False)),
     "a submission": [review(0, "accept", status=None), review(1, "accept"), review(2, "accept", status=409)],
 }
