@@ -3,9 +3,11 @@ paid less what was refunded. Pure."""
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
 
+from tests.judge import money
 from tests.judge.finding import Verdict, is_whole
 from tests.judge.records import Booking, History, Invoice, Operation
 from tests.judge.weeks import OPEN, seen_bookings
@@ -37,6 +39,7 @@ def check(history: History) -> Verdict:
     _numbers(history, documents, verdict)
     _belong(documents, verdict)
     _money(history, documents, verdict)
+    money.check(history, [each for each, _ in documents.first.values()], verdict)
     return verdict
 
 
@@ -97,21 +100,47 @@ def _all_read_after(history: History, documents: Documents) -> float:
 
 def _money(history: History, documents: Documents, verdict: Verdict) -> None:
     """Between two equal answers about the money of a booking, its documents add up to what they show."""
+    moves = _moves(history)
     for id, seen in seen_bookings(history).items():
         if not documents.reads[id]:
             continue
         states = sorted((each for each in seen.states if each[1].paid is not None), key=lambda each: each[0].ended)
-        if any((booking.issue or "").startswith("dispute") or booking.demo for _, booking in seen.states):
-            verdict.unjudged["a dispute may take money and return it between two answers"] += len(documents.reads[id])
+        if any(booking.demo for _, booking in seen.states):
             continue
         # A payment that is older than invoices has none.
         began = any(booking.status in OPEN for _, booking in seen.states)
-        _sums(id, states, documents.reads[id], verdict, began=began)
+        disputed = any((booking.issue or "").startswith("dispute") for _, booking in seen.states)
+        _sums(id, states, documents.reads[id], verdict, began=began, moves=moves if disputed else None)
+
+
+Moves = Mapping[str, list[tuple[float, float, str]]]
+
+
+def _moves(history: History) -> Moves:
+    """When events of the processor may have moved the money of each payment. One without an answer is over once it came again
+    and had one."""
+    told = [(each, each.asked.money) for each in history.operations if each.asked.money is not None]
+    done: dict[str, float] = {}
+    for each, report in told:
+        if not each.doubtful:
+            done[report.event] = max(each.ended, done.get(report.event, -inf))
+    found: defaultdict[str, list[tuple[float, float, str]]] = defaultdict(list)
+    for each, report in told:
+        end = done.get(report.event, inf) if each.doubtful else each.ended
+        found[report.payment].append((each.began, end, report.event))
+    return found
 
 
 def _sums(
-    id: str, states: list[tuple[Operation, Booking]], reads: list[Operation], verdict: Verdict, *, began: bool
+    id: str,
+    states: list[tuple[Operation, Booking]],
+    reads: list[Operation],
+    verdict: Verdict,
+    *,
+    began: bool,
+    moves: Moves | None,
 ) -> None:
+    """Two answers are equal if nothing moved between them: a dispute may take money and return it."""
     ends, later = [each.ended for each, _ in states], sorted(states, key=lambda each: each[0].began)
     begins = [each.began for each, _ in later]
     for read in reads:
@@ -124,6 +153,13 @@ def _sums(
             verdict.unjudged["the money changed meanwhile"] += 1
             continue
         invoices = read.said.invoices
+        spans = [
+            each for payment in {each.payment for each in invoices} for each in (moves or {}).get(payment or "", ())
+        ]
+        meanwhile = {event for start, end, event in spans if start < after.ended and before.began < end}
+        if moves is not None and (not spans or len(meanwhile) > 1):
+            verdict.unjudged["a dispute may have taken money and returned it meanwhile"] += 1
+            continue
         total = sum(each.cents if each.kind == "invoice" else -each.cents for each in invoices)
         expected = (shown.paid or 0) - shown.refunded
         if total != expected and invoices:
@@ -133,5 +169,10 @@ def _sums(
                 read,
                 after,
             )
-        elif not invoices and expected and began:
+        elif invoices:
+            tax = sum(each.tax if each.kind == "invoice" else -each.tax for each in invoices)
+            whole = 100_000 + invoices[0].rate
+            if tax != (2 * total * invoices[0].rate + whole) // (2 * whole):
+                verdict.breaks(f"the tax of booking {id} adds up to {tax}, of {total}", read)
+        elif expected and began:
             verdict.breaks(f"booking {id} was paid {shown.paid} and has no invoice", before, read, after)

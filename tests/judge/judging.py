@@ -35,7 +35,7 @@ def report(history: History, verdicts: Mapping[str, Verdict]) -> Iterator[str]:
     for number, (promise, verdict) in enumerate(verdicts.items(), 1):
         told = f", {verdict.found} broken" if verdict.found else "" if verdict.judged else " (nothing to judge)"
         yield f"{number}. {promise}: {verdict.judged} judged{told}"
-        yield from (f"     not judged: {count}, {why}" for why, count in verdict.unjudged.most_common())
+        yield from (f"     not judged: {count}, {why}" for why, count in verdict.unjudged.most_common() if count)
     for number, (promise, verdict) in enumerate(verdicts.items(), 1):
         if verdict.found:
             yield ""

@@ -70,7 +70,7 @@ def write_history(stream: IO[bytes], header: Header, operations: Iterable[Operat
 
 def line_of(record: Header | Operation) -> bytes:
     """The line of a record. Raises `BadHistory` if it is longer than `MAX_LINE`."""
-    line = json.dumps(_plain(record), separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+    line = json.dumps(plain(record), separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
     if len(line) > MAX_LINE:
         raise BadHistory(f"a record of {len(line)} bytes is longer than a line may be ({MAX_LINE} bytes)")
     return line
@@ -158,15 +158,15 @@ def _object(shape: Any, readers: dict[str, Reader]) -> Reader:
     return read_object
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A record as a value of JSON, without fields that have their default."""
     if not isinstance(value, tuple | list):
         return value
     names, defaults = getattr(value, "_fields", None), getattr(value, "_field_defaults", None)
     if not names or not defaults:
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return {
-        name: _plain(field)
+        name: plain(field)
         for name, field in zip(names, value, strict=True)
         if field is not None and (name not in defaults or field != defaults[name])
     }

@@ -2,7 +2,7 @@
 where it was. Pure."""
 
 from bisect import bisect_left, insort
-from collections import defaultdict
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -39,6 +39,8 @@ def check(history: History) -> Verdict:
     for account, reads in feeds.items():
         _feed(account, reads, verdict, fresh=history.header.fresh)
     _changes(changes, history.header.visible_ms, verdict)
+    accepted = [each for each in history.operations if each.said.entry is not None and each.asked.decision == "accept"]
+    _accepted(accepted, changes, history.header.visible_ms, verdict)
     return verdict
 
 
@@ -179,6 +181,29 @@ def _changes(reads: list[Operation], visible_ms: float, verdict: Verdict) -> Non
                 verdict.breaks(f"the change of {record.id} is older than one before", newest[record.id][1], operation)
         if (operation.asked.cursor or "") in earlier:
             _begins_with(earlier[operation.asked.cursor or ""], operation, verdict)
+
+
+def _accepted(accepted: list[Operation], reads: list[Operation], visible_ms: float, verdict: Verdict) -> None:
+    """An entry that was accepted is among the changes, once a client has read all of them from the first page on."""
+    walks: dict[str, tuple[Operation, set[str], str | None]] = {}
+    known: set[str] = set()
+    waiting = deque(sorted(accepted, key=lambda each: each.ended))
+    for operation in reads:
+        asked, answer = operation.asked, operation.said
+        begun, ids, cursor = walks.pop(operation.client, (operation, set[str](), None))
+        if asked.cursor is None:
+            begun, ids = operation, set()
+        elif asked.cursor != cursor:
+            continue
+        ids.update(each.id for each in answer.records)
+        if answer.more:
+            walks[operation.client] = (begun, ids, answer.cursor)
+            continue
+        known |= ids
+        while waiting and waiting[0].ended + visible_ms < begun.began:
+            each = waiting.popleft()
+            if each.said.entry not in known:
+                verdict.breaks(f"{each.said.entry} was accepted, and the changes do not have it", each, operation)
 
 
 def _begins_with(earlier: Operation, later: Operation, verdict: Verdict) -> None:

@@ -47,7 +47,8 @@ class Campaign(NamedTuple):
 
 
 class Booking(NamedTuple):
-    """A booking as an answer shows it. `week`, `end` and `held` are epoch milliseconds, `paid` and `refunded` cents."""
+    """A booking as an answer shows it. `week`, `end` and `held` are epoch milliseconds, `paid`,
+    `refunded` and `price` cents."""
 
     id: str
     status: str
@@ -61,6 +62,7 @@ class Booking(NamedTuple):
     refunded: int = 0
     issue: str | None = None
     demo: bool = False
+    price: int | None = None
 
 
 class Usage(NamedTuple):
@@ -74,8 +76,9 @@ class Usage(NamedTuple):
 
 
 class Key(NamedTuple):
-    """A key that an answer shows once: its name as a caller, its id, its account, its end in epoch milliseconds, the id and
-    the end of the key that it replaces, and the digest of the token that claims it."""
+    """A key or a session that an answer shows once: its name as a caller, its id, its account, its end in epoch milliseconds,
+    the id and the end of the key that it replaces, the digest of the token that claims or refreshes it, and the seconds that
+    the text of a refreshed key works."""
 
     caller: str
     id: str | None = None
@@ -84,10 +87,22 @@ class Key(NamedTuple):
     replaces: str | None = None
     old_ends: int | None = None
     claim: str | None = None
+    lives: int | None = None
+
+
+class Login(NamedTuple):
+    """A device login: its state, and where it begins the digests of its two codes, the seconds until it expires and those
+    between two polls."""
+
+    status: str
+    device: str | None = None
+    user: str | None = None
+    lives: int | None = None
+    pace: int | None = None
 
 
 class Invoice(NamedTuple):
-    """An invoice or a credit note. `digest` is of all but its buyer."""
+    """An invoice or a credit note. `digest` is of all but its buyer, `rate` its tax in thousandths of a percent."""
 
     number: str
     kind: str
@@ -95,6 +110,22 @@ class Invoice(NamedTuple):
     cents: int
     digest: str
     of: str | None = None
+    payment: str | None = None
+    tax: int = 0
+    rate: int = 0
+
+
+class Money(NamedTuple):
+    """What an event of the payment processor tells, and when in seconds: that a booking was `paid`, a `refund`, the `total`
+    of refunds, absent for all of the payment, or a `dispute`. `state` is the processor's word."""
+
+    event: str
+    about: str
+    payment: str
+    cents: int | None = None
+    id: str | None = None
+    state: str | None = None
+    at: int | None = None
 
 
 class Asked(NamedTuple):
@@ -114,6 +145,7 @@ class Asked(NamedTuple):
     query: str | None = None
     cursor: str | None = None
     events: Sequence[Event] = ()
+    money: Money | None = None
 
 
 class Answer(NamedTuple):
@@ -136,6 +168,8 @@ class Answer(NamedTuple):
     cursor: str | None = None
     more: bool = False
     invoices: Sequence[Invoice] = ()
+    login: Login | None = None
+    entry: str | None = None
 
 
 NOTHING = Answer(0)

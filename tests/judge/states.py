@@ -1,4 +1,4 @@
-"""Promise 7: the states of a booking, a campaign and a key follow their tables. Pure."""
+"""Promise 7: states follow their tables: here those of bookings, campaigns and submissions. Pure."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
-from tests.judge.accounts import Accounts
-from tests.judge.charges import is_charged
-from tests.judge.finding import Verdict, first, is_whole, time_of, with_past
+from tests.judge import keys, logins
+from tests.judge.finding import Verdict, first, is_whole, with_past
 from tests.judge.records import Booking, History, Operation
-from tests.judge.tables import CAMPAIGN_MOVES, REACHABLE, REQUESTS
+from tests.judge.tables import CAMPAIGN_MOVES, REACHABLE, REQUESTS, SUBMISSION_MOVES
 from tests.judge.weeks import OPEN, seen_bookings
 
 
@@ -22,7 +21,8 @@ def check(history: History) -> Verdict:
     if whole and history.header.fresh:
         _causes(history, verdict)
     _campaigns(history, verdict, whole=whole)
-    _keys(history, verdict)
+    keys.check(history, verdict)
+    logins.check(history, verdict)
     return verdict
 
 
@@ -64,6 +64,7 @@ def _by_a_clock(expired: Operation, later: Booking, holds: Mapping[int, float], 
 
 CAUSES: Mapping[str, frozenset[str]] = {
     "checkout": frozenset({"openCheckout"}),
+    "paid": frozenset({"openCheckout"}),
     "cancelled": frozenset({"cancelBooking", "deleteAccount", "confirmAccountDeletion"}),
 }
 """Operations without which a booking is not in a state. Those of accounts name no booking."""
@@ -80,15 +81,16 @@ def _causes(history: History, verdict: Verdict) -> None:
     for id, seen in seen_bookings(history).items():
         if any(booking.demo for _, booking in seen.states):
             continue
+        made = any(operation.kind in ("createBooking", "startBooking") for operation, _ in seen.states)
         for operation, booking in seen.states:
-            if booking.status in CAUSES:
+            if booking.status in CAUSES and (made or booking.status != "paid"):
                 began = min(earliest.get((booking.status, each), inf) for each in (id, ""))
                 if began > operation.ended:
                     verdict.breaks(f"booking {id} is {booking.status}, but nobody had asked for that", operation)
                     break
 
 
-# Campaigns.
+# Campaigns and submissions.
 
 
 class Made(NamedTuple):
@@ -103,7 +105,8 @@ def moves_of(operation: Operation) -> tuple[str, ...]:
     """The moves that a request may make; none if it was refused or is no move."""
     if not (operation.good or operation.doubtful):
         return ()
-    name = operation.asked.decision if operation.kind == "reviewCampaign" else operation.kind
+    reviews = operation.kind in ("reviewCampaign", "reviewSubmission")
+    name = operation.asked.decision if reviews else operation.kind
     return REQUESTS.get(name or "", ())
 
 
@@ -117,6 +120,9 @@ def _campaigns(history: History, verdict: Verdict, *, whole: bool) -> None:
             ended = inf if operation.doubtful else operation.ended
             made[operation.asked.id].append(Made(operation.began, ended, operation))
     for id, states in shown.items():
+        reviews = [each for each, _ in states if each.kind == "reviewSubmission"]
+        if len(reviews) > 1:
+            verdict.breaks(f"{id} was decided {len(reviews)} times", *reviews[:2])
         verdict.judged += len(states)
         for operation, status in states:
             _answered(id, operation, status, verdict)
@@ -129,9 +135,10 @@ def _campaigns(history: History, verdict: Verdict, *, whole: bool) -> None:
 def _answered(id: str, operation: Operation, status: str, verdict: Verdict) -> None:
     """A move is answered with a state that it leads to."""
     moves = moves_of(operation) if operation.asked.id == id else ()
-    targets = {table[move] for table in CAMPAIGN_MOVES.values() for move in moves if move in table}
+    tables = SUBMISSION_MOVES if operation.kind == "reviewSubmission" else CAMPAIGN_MOVES
+    targets = {table[move] for table in tables.values() for move in moves if move in table}
     if targets and status not in targets:
-        verdict.breaks(f"campaign {id} is {status} after {operation.kind}, which leads to {_or(targets)}", operation)
+        verdict.breaks(f"{id} is {status} after {operation.kind}, which leads to {_or(targets)}", operation)
 
 
 def _moved(id: str, states: list[tuple[Operation, str]], made: list[Made], verdict: Verdict) -> None:
@@ -157,7 +164,7 @@ def _moved(id: str, states: list[tuple[Operation, str]], made: list[Made], verdi
         }
         if status not in _after(newest[1], moves):
             verdict.breaks(
-                f"campaign {id} was {newest[1]} and later {status}, and no request between leads there",
+                f"{id} was {newest[1]} and later {status}, and no request between leads there",
                 newest[0],
                 operation,
             )
@@ -167,7 +174,9 @@ def _after(state: str, moves: Iterable[str]) -> set[str]:
     """The states that these moves lead to, in any order and number."""
     reached, left, allowed = {state}, [state], set(moves)
     while left:
-        found = {after for move, after in CAMPAIGN_MOVES.get(left.pop(), {}).items() if move in allowed} - reached
+        state = left.pop()
+        table = (*CAMPAIGN_MOVES.get(state, {}).items(), *SUBMISSION_MOVES.get(state, {}).items())
+        found = {after for move, after in table if move in allowed} - reached
         reached |= found
         left += found
     return reached
@@ -175,62 +184,3 @@ def _after(state: str, moves: Iterable[str]) -> set[str]:
 
 def _or(words: Iterable[str]) -> str:
     return " or ".join(sorted(words))
-
-
-# Keys.
-
-
-def _keys(history: History, verdict: Verdict) -> None:
-    """A key that was revoked, replaced or at its end works no more once every node knows it, and an anonymous key that was
-    claimed is never anonymous again."""
-    accounts, grace = Accounts(history), max(history.header.visible_ms, 2 * history.header.clock_ms)
-    dead = _deaths(history, accounts, whole=is_whole(history))
-    claimed: dict[str, Operation] = {}
-    refused: dict[str, Operation] = {}
-    for operation in sorted(history.operations, key=lambda each: each.ended):
-        caller, answer = operation.asked.caller, operation.said
-        if caller is None:
-            continue
-        if answer.code == "invalid_api_key":
-            refused.setdefault(caller, operation)
-        if answer.usage is not None and operation.kind == "getUsage" and answer.usage.status != "anonymous":
-            claimed.setdefault(caller, operation)
-    for operation in history.operations:
-        caller = operation.asked.caller
-        works = is_charged(operation) or (operation.kind == "getUsage" and operation.good)
-        if caller is None or not works:
-            continue
-        verdict.judged += 1
-        moment, why, proof = dead.get(caller, (inf, "", operation))
-        if operation.began > moment + grace:
-            verdict.breaks(f"the key of {caller} {why} at {time_of(moment)}, and worked later", proof, operation)
-        elif caller in refused and operation.began > refused[caller].ended + grace:
-            verdict.breaks(f"the key of {caller} was refused as ended, and worked later", refused[caller], operation)
-        usage = operation.said.usage
-        anonymous = usage is not None and usage.status == "anonymous" and caller in claimed
-        if anonymous and operation.began > claimed[caller].ended + grace:
-            verdict.breaks(f"the key of {caller} was claimed and is anonymous again", claimed[caller], operation)
-
-
-Death = tuple[float, str, Operation]
-
-
-def _deaths(history: History, accounts: Accounts, *, whole: bool) -> dict[str, Death]:
-    """When each key certainly ended, why, and the operation that tells it. A page may claim a key, or move its end."""
-    dead: dict[str, Death] = {}
-    moved = {each.asked.id for each in history.operations if each.kind in ("editAccountKey", "editScopedKey")}
-
-    def ends(caller: str | None, moment: float, why: str, operation: Operation) -> None:
-        if caller is not None and moment < dead.get(caller, (inf,))[0]:
-            dead[caller] = (moment, why, operation)
-
-    for operation in history.operations:
-        for id in operation.said.revoked:
-            ends(accounts.by_id.get(id), operation.ended, "was revoked", operation)
-        for key in operation.said.keys:
-            if key.old_ends is not None and key.replaces is not None:
-                ends(accounts.by_id.get(key.replaces), max(key.old_ends, operation.ended), "was replaced", operation)
-            lasts = not whole or key.caller in accounts.claimed or key.id in moved - {None}
-            if key.ends is not None and not lasts:
-                ends(key.caller, key.ends, "ended", operation)
-    return dead

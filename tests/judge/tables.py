@@ -30,6 +30,17 @@ CAMPAIGN_MOVES: Mapping[str, Mapping[str, str]] = {
 }
 """The state that follows each move of a campaign, by its state."""
 
+SUBMISSION_MOVES: Mapping[str, Mapping[str, str]] = {
+    "pending": {"accept": "accepted", "decline": "declined"},
+}
+"""The same for submissions."""
+
+LOGIN_STATES: Mapping[str, frozenset[str]] = {
+    "pending": frozenset({"approved", "denied", "expired", "redeemed"}),
+    "approved": frozenset({"expired", "redeemed"}),
+}
+"""The states that may come after each state of a device login. The others are final."""
+
 REQUESTS: Mapping[str, tuple[str, ...]] = {
     "submitCampaign": ("submit",),
     "withdrawCampaign": ("withdraw", "withdraw edit"),
@@ -40,8 +51,10 @@ REQUESTS: Mapping[str, tuple[str, ...]] = {
     "reject": ("reject", "reject edit"),
     "pause": ("pause",),
     "resume": ("resume",),
+    "accept": ("accept",),
+    "decline": ("decline",),
 }
-"""The moves that an operation may make; of `reviewCampaign`, by its decision."""
+"""The moves that an operation may make; of a review, by its decision."""
 
 
 def _reachable() -> Mapping[str, frozenset[str]]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.judge.prefixes import check
-from tests.judge.records import Operation, Record
+from tests.judge.records import Campaign, Operation, Record
 from tests.judge.small import NOON, Case, holds, op, partial
 
 
@@ -23,7 +23,17 @@ def changes(at: float, *changed: str, **facts: Any) -> Operation:
     return op("listChanges", at, records=tuple(Record(each[0], int(each[1:]), "updated") for each in changed), **facts)
 
 
+def accepts(at: float, entry: str) -> Operation:
+    told = (Campaign("sub_1", "accepted"),)
+    return op("reviewSubmission", at, id="sub_1", decision="accept", campaigns=told, entry=entry)
+
+
 CLEAN: dict[str, Case] = {
+    "an accepted entry": [accepts(0, "a"), changes(1), changes(60, "a1")],
+    "an accepted entry on the second page": [
+        *(accepts(0, "a"), changes(60, "b1", more=True, gives="x"), changes(61, "a2", cursor="x")),
+    ],
+    "changes that were not read from the beginning": [accepts(0, "a"), changes(60, "b2", cursor="x")],
     "an audit that grows": [audit(0, 2, 1), audit(1, 3, 2, 1), audit(2, 5, 4, 3, 2, 1)],
     "pages of the audit": [audit(0, 4, 3, more=True, gives="x"), audit(1, 2, 1, cursor="x"), audit(2, 5, 4, 3, 2, 1)],
     "a record by a clock that is behind": [audit(0, 5, 1), audit(1, 5, 3, 1)],
@@ -56,6 +66,10 @@ CLEAN: dict[str, Case] = {
 }
 
 BROKEN: dict[str, tuple[Case, str]] = {
+    "an accepted entry that is nowhere": (
+        [accepts(0, "a"), changes(60, "b1", more=True, gives="x"), changes(61, "c2", cursor="x")],
+        "a was accepted, and the changes do not have it",
+    ),
     "a lost record": ([audit(0, 3, 2, 1), audit(1, 3, 1)], "lost 1 records, among them r2"),
     "the newest record is lost": (partial(audit(0, 3, 2, 1), audit(1, 2, 1)), "among them r3"),
     "lost from a page": (

@@ -1,11 +1,13 @@
 """Every fact of a history comes from plain HTTP: the course of the demo, recorded from the real app, and single exchanges."""
 
+import gzip
 import io
 import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import brotli
 import pytest
 
 from actors.clock import Clock
@@ -15,8 +17,21 @@ from tests.api.world import open_world
 from tests.document import demo
 from tests.judge.judging import judge
 from tests.judge.lines import read_history, write_history
-from tests.judge.records import VERSION, Event, Header, History, Limit, Operation
-from tests.judge.wire import MCP, PAGE, Exchange, caller_of, digest, operation_of
+from tests.judge.records import (
+    VERSION,
+    Answer,
+    Campaign,
+    Event,
+    Header,
+    History,
+    Key,
+    Limit,
+    Login,
+    Money,
+    Operation,
+)
+from tests.judge.small import NOON
+from tests.judge.wire import MCP, MOST_BYTES, PAGE, Exchange, caller_of, digest, operation_of
 from tests.slow import repeats
 
 
@@ -180,3 +195,92 @@ def test_a_body_beside_a_key_is_told_apart_whatever_the_order_of_its_names() -> 
     digests = [seen("POST", path, body, headers=headers).asked for body in bodies]
     assert [each.key for each in digests] == ["k"] * 3
     assert digests[0].body == digests[1].body != digests[2].body
+
+
+def test_a_value_of_another_type_than_the_documents_is_no_fact() -> None:
+    odd = seen("GET", "/api/v1/usage", answer={"status": "claimed", "requestsUsed": "3", "requestLimit": 9}).answer
+    assert odd is not None
+    assert odd.code == "undocumented"
+    assert odd.usage is None
+
+
+def test_a_body_that_is_too_long_once_decompressed_is_not_read() -> None:
+    long = b"[" + b" " * MOST_BYTES + b"]"
+    for name, packed in (("gzip", gzip.compress(long)), ("br", brotli.compress(long))):
+        found = operation_of("GET", "/api/v1/changes", "", {}, b"", 200, {"Content-Encoding": name}, packed)
+        assert found is not None
+        assert found.answer == Answer(200)
+
+
+def test_what_opens_something_is_told_apart_by_its_digest() -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    body = b"grant_type=refresh_token&refresh_token=old&client_id=me"
+    told = json.dumps({"access_token": "cs_x", "refresh_token": "new", "expires_in": 60}).encode()
+    tokens = operation_of("POST", "/oauth/token", "", form, body, 200, {}, told)
+    assert tokens is not None
+    assert (tokens.asked.id, tokens.asked.body) == (digest("old"), digest("me"))
+    assert tokens.answer is not None
+    assert tokens.answer.keys == (Key(caller_of("cs_x"), claim=digest("new"), lives=60),)
+    entered = seen(
+        "POST",
+        "/api/v1/auth/session/complete",
+        {"email": "a@example.org", "code": "123456"},
+        {"id": "ses_1", "email": "a@example.org", "expiresAt": NOON},
+        back={"Set-Cookie": "__Host-session=sst_1; Path=/"},
+    )
+    assert (entered.asked.id, entered.asked.body) == (digest("a@example.org"), digest("123456"))
+    assert entered.answer is not None
+    assert entered.answer.keys == (Key(f"session-{digest('sst_1')}", "ses_1", ends=NOON),)
+
+
+def test_a_device_login_is_known_by_both_of_its_codes() -> None:
+    codes = {"device_code": "dc", "user_code": "BCDF-GHJK", "expires_in": 600, "interval": 5}
+    begun = seen("POST", "/api/v1/auth/device", {}, codes).answer
+    looked = seen("GET", "/api/v1/auth/device/approval", query="userCode=bcdf%20ghjk", answer={"status": "pending"})
+    slow = seen("POST", "/api/v1/auth/device/token", {"device_code": "dc"}, {"error": "slow_down", "interval": 10}, 400)
+    assert begun is not None
+    assert begun.login == Login("pending", digest("dc"), looked.asked.id, 600, 5)
+    assert looked.answer is not None
+    assert looked.answer.login == Login("pending")
+    assert slow.asked.id == digest("dc")
+    assert slow.answer is not None
+    assert (slow.answer.code, slow.answer.retry) == ("slow_down", 10)
+
+
+@pytest.mark.parametrize(
+    ("thing", "kind", "money"),
+    [
+        (
+            {"object": "checkout.session", "payment_status": "paid", "amount_total": 5},
+            "checkout.session.completed",
+            Money("evt", "paid", "pi", 5),
+        ),
+        ({"object": "checkout.session", "payment_status": "unpaid"}, "checkout.session.completed", None),
+        ({"object": "charge", "refunded": True}, "charge.refunded", Money("evt", "total", "pi", at=7)),
+        (
+            {"object": "charge", "refunded": False, "amount_refunded": 3},
+            "charge.refunded",
+            Money("evt", "total", "pi", 3, at=7),
+        ),
+        (
+            {"object": "refund", "id": "re", "amount": 3, "status": "failed", "metadata": {"booking": "bok_1"}},
+            "refund.failed",
+            Money("evt", "refund", "pi", 3, "re", "failed", 7),
+        ),
+        (
+            {"object": "dispute", "id": "dp", "amount": 3, "status": "lost"},
+            "charge.dispute.closed",
+            Money("evt", "dispute", "pi", 3, "dp", "lost", 7),
+        ),
+    ],
+)
+def test_an_event_of_the_processor_tells_what_it_is_about(thing: Any, kind: str, money: Money | None) -> None:
+    event = {"id": "evt", "type": kind, "created": 7, "data": {"object": thing | {"payment_intent": "pi"}}}
+    assert seen("POST", "/api/v1/webhooks/stripe", event).asked.money == money
+
+
+def test_a_review_of_a_submission_tells_its_state_and_its_entry() -> None:
+    told = {"submission": {"id": "sub_1", "kind": "bots", "slug": "one", "status": "accepted"}}
+    found = seen("POST", "/api/v1/admin/catalog/submissions/sub_1/review", {"decision": "accept"}, told)
+    assert (found.asked.id, found.asked.decision) == ("sub_1", "accept")
+    assert found.answer == Answer(200, campaigns=(Campaign("sub_1", "accepted"),), entry="bots/one")

@@ -1,19 +1,20 @@
 """The facts of a request and its response, from plain HTTP alone. Pure."""
 
-import gzip
 import hashlib
 import json
 import re
+import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from ipaddress import ip_address
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qs, unquote
 
 import brotli
 
 from service.api.operations import OPERATIONS
+from tests.judge.lines import plain, reader_of
 from tests.judge.records import (
     Answer,
     Asked,
@@ -24,6 +25,8 @@ from tests.judge.records import (
     Invoice,
     Key,
     Limit,
+    Login,
+    Money,
     Operation,
     Record,
     Usage,
@@ -123,16 +126,18 @@ def _asked(kind: str, query: dict[str, str], headers: dict[str, str], body: dict
     elif kind in ("createBooking", "startBooking"):
         facts |= _only(key=_text(body.get("idempotencyKey")), campaign=_text(body.get("campaignId")))
         facts |= _only(slot=_text(body.get("slotId")), week=_number(body.get("weekStart")))
-    elif kind in ("startClaim", "completeClaim"):
-        facts |= _only(id=digest(body.get("claimToken", "")))
+    elif kind in SECRETS:
+        facts |= _only(id=_secret(kind, query, body), decision=_text(body.get("decision", body.get("grant_type"))))
+        proof = _text(body.get("code" if kind == "completeSignIn" else "client_id"))
+        facts |= _only(body=None if proof is None else digest(proof))
     elif kind in LISTS or kind == "listInvoices":
         others = {name: value for name, value in query.items() if name not in ("cursor", "limit") and value}
         cursor = query.get("cursor", "").strip()
         facts |= _only(cursor=None if cursor in ("", "null") else cursor, query=digest(others) if others else None)
-    elif kind == "reviewCampaign":
+    elif kind in ("reviewCampaign", "reviewSubmission"):
         facts |= _only(decision=_text(body.get("decision")))
     elif kind == "stripeWebhook":
-        facts |= _only(id=_stripe(body), decision=_text(body.get("type")))
+        facts |= _only(id=_stripe(body), decision=_text(body.get("type")), money=money_of(body))
     elif kind in ("createAccountKey", "createScopedKey", "editAccountKey", "editScopedKey"):
         facts |= _only(ends=_number(body.get("expiresAt")))
     elif kind in ("rotateAccountKey", "rotateScopedKey"):
@@ -142,6 +147,30 @@ def _asked(kind: str, query: dict[str, str], headers: dict[str, str], body: dict
     if "key" in facts:
         facts["body"] = digest({name: value for name, value in body.items() if name != "idempotencyKey"})
     return facts
+
+
+SECRETS = {
+    "startClaim": ("claimToken",),
+    "completeClaim": ("claimToken",),
+    "pollDevice": ("device_code",),
+    "issueToken": ("code", "refresh_token", "device_code"),
+    "revokeToken": ("token",),
+    "startSignIn": ("email",),
+    "completeSignIn": ("email",),
+    "getDeviceApproval": ("userCode",),
+    "decideDevice": ("userCode",),
+}
+"""Operations whose `id` is the digest of a secret or an email, with the names under which that is sent."""
+
+
+def _secret(kind: str, query: dict[str, str], body: dict[str, Any]) -> str | None:
+    sent = next((text for name in SECRETS[kind] if (text := _text(body.get(name, query.get(name))))), None)
+    return None if sent is None else digest(user_code(sent) if SECRETS[kind] == ("userCode",) else sent)
+
+
+def user_code(typed: str) -> str:
+    """The code of a device as it is shown, however it was typed."""
+    return "".join(letter for letter in typed.upper() if "A" <= letter <= "Z")
 
 
 def _events(events: Any, address: str, agent: str, *, by_day: bool) -> tuple[Event, ...]:
@@ -183,6 +212,27 @@ def _stripe(body: dict[str, Any]) -> str | None:
     return next((each for each in texts if isinstance(each, str) and each.startswith("bok_")), None)
 
 
+def money_of(event: dict[str, Any]) -> Money | None:
+    """What an event of the processor tells of a payment, if it does."""
+    data, id, at = event.get("data"), _text(event.get("id")), _number(event.get("created"))
+    thing = data.get("object") if isinstance(data, dict) else None
+    payment = _text(thing.get("payment_intent")) if isinstance(thing, dict) else None
+    if not isinstance(thing, dict) or payment is None or id is None:
+        return None
+    own, state = _text(thing.get("id")), _text(thing.get("status"))
+    match thing.get("object"):
+        case "checkout.session" if thing.get("payment_status") == "paid":
+            return Money(id, "paid", payment, _number(thing.get("amount_total")))
+        case "charge" if event.get("type") == "charge.refunded":
+            total = None if thing.get("refunded") is True else _number(thing.get("amount_refunded"))
+            return Money(id, "total", payment, total, at=at)
+        case "refund" if _stripe(event) is not None:
+            return Money(id, "refund", payment, _number(thing.get("amount")), own, state, at)
+        case "dispute":
+            return Money(id, "dispute", payment, _number(thing.get("amount")), own, state, at)
+    return None
+
+
 def _caller(headers: dict[str, str]) -> str | None:
     """A name for the key or session of a request that does not tell it."""
     scheme, _, text = headers.get("authorization", "").partition(" ")
@@ -214,7 +264,7 @@ def _answer(kind: str, asked: Asked, status: int, headers: dict[str, str], body:
     if not isinstance(body, dict):
         return Answer(status, limits=limits)
     if not 200 <= status < 300:
-        retry = _number(body.get("retryAfter"))
+        retry = _number(body.get("interval", body.get("retryAfter")))
         retry = int(headers["retry-after"]) if retry is None and headers.get("retry-after", "").isdigit() else retry
         # The caps of the accounts of one mailbox are shared, which no other fact of a refusal tells.
         shared = "of your mailbox" in str(body.get("message", ""))
@@ -227,7 +277,16 @@ def _answer(kind: str, asked: Asked, status: int, headers: dict[str, str], body:
         facts = {"outcomes": (_outcome(body, headers.get("x-event-dropped")),)}
     if kind == "listChanges":
         facts["more"] = 'rel="next"' in headers.get("link", "")
-    return Answer(status, limits=limits, tenant=_text(body.get("tenantId")), **facts)
+    if kind in ("completeSignIn", "finishPasskeySignIn") and not body.get("passkeyRequired"):
+        caller = _caller({"cookie": headers.get("set-cookie", "").partition(";")[0]})
+        facts["keys"] = () if caller is None else (Key(caller, body.get("id"), ends=body.get("expiresAt")),)
+    try:
+        # A value of another type than the document's would make a line that nobody can read.
+        return cast(
+            "Answer", reader_of(Answer)(plain(Answer(status, limits=limits, tenant=body.get("tenantId"), **facts)))
+        )
+    except ValueError:
+        return Answer(status, UNDOCUMENTED, limits=limits)
 
 
 def _limits(headers: dict[str, str]) -> Iterable[Limit]:
@@ -251,6 +310,10 @@ def _facts(kind: str, asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
         return {"outcomes": tuple(_outcome(each, each.get("dropped")) for each in body["results"])}
     if "booking" in body or kind in ("listBookings", "listAllBookings"):
         return _bookings([body["booking"]] if "booking" in body else rows, body.get("receipt"))
+    if "device_code" in body or kind in ("getDeviceApproval", "decideDevice"):
+        return {"login": _login(body)}
+    if "submission" in body or kind in ("listSubmissions", "listAllSubmissions"):
+        return _submissions([body["submission"]] if "submission" in body else rows)
     if "campaign" in body or kind in ("listCampaigns", "listAllCampaigns", "listReviews"):
         shown = [body["campaign"]] if "campaign" in body else [each.get("campaign", each) for each in rows]
         return {"campaigns": tuple(Campaign(each["id"], each["status"]) for each in shown)}
@@ -294,10 +357,25 @@ def _booking(shown: dict[str, Any], receipt: dict[str, Any] | None) -> Booking:
         refunded=shown.get("refundedCents") or 0,
         issue=shown.get("paymentIssue"),
         demo=bool(shown.get("demo")),
+        price=shown["amountCents"],
     )
 
 
+def _login(shown: dict[str, Any]) -> Login:
+    if "device_code" not in shown:
+        return Login(shown["status"])
+    codes = digest(shown["device_code"]), digest(user_code(shown["user_code"]))
+    return Login("pending", *codes, shown["expires_in"], shown["interval"])
+
+
+def _submissions(items: list[dict[str, Any]]) -> dict[str, Any]:
+    """The states of submissions, which are told as those of campaigns, and the entry of a single one."""
+    entry = f"{items[0]['kind']}/{items[0]['slug']}" if len(items) == 1 else None
+    return {"campaigns": tuple(Campaign(each["id"], each["status"]) for each in items), "entry": entry}
+
+
 def _key(body: dict[str, Any]) -> Key:
+    refresh = body.get("claimToken", body.get("refresh_token"))
     return Key(
         caller=caller_of(body.get("apiKey") or body["access_token"]),
         id=body.get("id"),
@@ -305,7 +383,8 @@ def _key(body: dict[str, Any]) -> Key:
         ends=body.get("expiresAt"),
         replaces=body.get("previousId"),
         old_ends=body.get("previousEndsAt"),
-        claim=digest(body["claimToken"]) if "claimToken" in body else None,
+        claim=None if refresh is None else digest(refresh),
+        lives=body.get("expires_in"),
     )
 
 
@@ -337,6 +416,9 @@ def _invoice(shown: dict[str, Any]) -> Invoice:
         cents=shown["amountCents"],
         digest=digest({name: value for name, value in shown.items() if name != "buyer"}),
         of=shown.get("belongsTo"),
+        payment=shown["paymentId"],
+        tax=shown["taxCents"],
+        rate=round(shown["taxPercent"] * 1_000),
     )
 
 
@@ -348,16 +430,22 @@ def _lower(headers: Headers) -> dict[str, str]:
     return {name.lower(): value for name, value in pairs}
 
 
+MOST_BYTES = 16 * 2**20
+"""A body that is longer once it is decompressed is not read."""
+
+
 def _json(headers: dict[str, str], body: bytes) -> Any:
-    """The body as JSON; None if it is something else. The service reads JSON whatever the type says."""
+    """The body as JSON, or a form as texts; None if it is something else. The service reads JSON whatever the type says."""
     try:
         match headers.get("content-encoding"):
             case "gzip":
-                body = gzip.decompress(body)
+                body = zlib.decompressobj(wbits=31).decompress(body, MOST_BYTES)
             case "br":
-                body = brotli.decompress(body)
+                body = brotli.Decompressor().process(body, output_buffer_limit=MOST_BYTES)
+        if headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+            return {name: found[-1] for name, found in parse_qs(body.decode()).items()}
         return json.loads(body)
-    except (ValueError, OSError, EOFError, RecursionError, brotli.error):
+    except (ValueError, RecursionError, zlib.error, brotli.error):
         return None
 
 

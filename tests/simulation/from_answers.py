@@ -33,7 +33,7 @@ FOUND_BY = {
     "disputed-amount-ignored": 11,
     "disputed-and-shown": 5,
     "doubt-divided-anew": 2,
-    "each-document-taxed-alone": 2,
+    "each-document-taxed-alone": 5,
     "early-reports-forgotten": 25,
     "end-waits-for-nobody": 2,
     "excess-not-credited": 25,

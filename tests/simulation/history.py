@@ -149,7 +149,7 @@ class Book:
 @dataclass(frozen=True, slots=True)
 class Change:
     """A change of a row. `owner` None is an administrator or the service itself. `what` is the move, or the words of a
-    request and its answer; `seen` is the content that an administrator has read."""
+    request and its answer; `seen` is the content that an administrator has read, `body` an event of the processor."""
 
     target: str
     owner: str | None = None
@@ -157,6 +157,7 @@ class Change:
     payment: str = ""
     session: str = ""
     seen: Content | None = None
+    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,17 @@ import trio
 
 from actors.bookings.invoices import Invoice as InvoiceRecord
 from actors.bookings.records import BookingView, CampaignView
+from actors.catalog.submissions import SubmissionSaved
 from actors.clock import DAY_MS, SECOND_MS
-from actors.devices.actor import RedeemedKey
+from actors.devices.actor import RedeemedKey, StartedLogin
+from actors.devices.codes import read_code
+from actors.devices.messages import DeviceView
 from actors.keys.actor import Issued, Minted
 from actors.keys.authorizer import Tokens
 from actors.keys.messages import Claimed, KeySaved, Resolved, Rotated
 from actors.quota.messages import Charge, Metered
 from actors.quota.state import exhausted
+from actors.sessions.actor import StartedSession
 from actors.values import Refused, Tenant, Tier
 from service.api import authentication
 from service.api.errors import TABLE
@@ -45,15 +49,18 @@ from tests.judge.records import (
     Invoice,
     Key,
     Limit,
+    Login,
     Operation,
     Record,
     Usage,
 )
-from tests.judge.wire import caller_of, digest
+from tests.judge.wire import caller_of, digest, money_of
 from tests.simulation import history as told
+from tests.simulation import last_reads
 from tests.simulation.clients import Client
 from tests.simulation.rules import CAPS, LIFE_SECONDS
 from tests.simulation.sides import answering
+from tests.simulation.submissions import Proposed, Reviewed
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -62,16 +69,28 @@ if TYPE_CHECKING:
 HEADER = Header(
     VERSION, "simulation", whole=True, fresh=True, single=True, clock_ms=1_000, visible_ms=LIFE_SECONDS * SECOND_MS
 )
-TICK_MS = 1e-6
-"""What a tick adds to the time, so that operations of one moment keep their order."""
-MOST = 1_000
-"""Bookings that the last reads show, and documents of each."""
-
+TICK_MS = 2e-3
+"""What a tick adds to the time, so that operations of one moment keep their order. A float of epoch milliseconds has steps of
+an eighth of it."""
 KINDS = {
     "change end": "editAccountKey",
     "complete": "completeClaim",
     "edit": "editAccountKey",
+    "ask code": "startSignIn",
+    "begin device": "startDevice",
+    "decide device": "decideDevice",
+    "end session": "endSession",
+    "end token": "revokeToken",
     "exchange": "issueToken",
+    "list keys": "listAccountKeys",
+    "list sessions": "listSessions",
+    "look at device": "getDeviceApproval",
+    "propose": "submitEntry",
+    "put entry": "putBot",
+    "retire entry": "retireBot",
+    "review": "reviewSubmission",
+    "sign in": "completeSignIn",
+    "suspend": "suspendAccount",
     "issue": "createAccountKey",
     "mint": "mintKey",
     "move end": "editAccountKey",
@@ -111,7 +130,8 @@ def write(world: "World", path: Path) -> None:
 
 def history_of(world: "World") -> History:
     """All that clients asked and heard, after the events of days before the run."""
-    return History(HEADER, [*_earlier(world), *Recorder(world).operations()])
+    recorder = Recorder(world)
+    return History(HEADER, [*_earlier(world), *recorder.operations(), *recorder.glances()])
 
 
 def _earlier(world: "World") -> Iterator[Operation]:
@@ -129,12 +149,12 @@ class Recorder:
 
     def __init__(self, world: "World") -> None:
         self._world = world
-        self._texts, _ = _texts(world)
         self._intents: defaultdict[str, list[told.Operation]] = defaultdict(list)
         for intents in world.history.intents.values():
             for intent in intents:
                 if intent.who:
                     self._intents[intent.who].append(intent)
+        self._texts = {id: text for id, text, _ in last_reads.told_keys(world)}
 
     def operations(self) -> Iterator[Operation]:
         for request in self._world.history.requests:
@@ -143,6 +163,19 @@ class Recorder:
                 if intents:
                     yield self._operation(request, name, intents, answered=not number)
 
+    def glances(self) -> Iterator[Operation]:
+        """Each as a read of a booking, of its documents and of it again, at one moment."""
+        for tick, seconds, booking, invoices in self._world.glances.seen:
+            at, now_ms = self._ms(seconds, tick), self._world.base_ms + int(seconds * SECOND_MS)
+            asked = Asked(id=booking.id)
+            row = _booking(BookingView(booking, ""), now_ms, receipt=True)._replace(impressions=None, clicks=None)
+            shown = Answer(200, bookings=[row])
+            documents = Answer(200, invoices=[_invoice(each) for each in invoices])
+            for number, kind in enumerate(("getBooking", "getInvoices", "getBooking")):
+                began = at + number * TICK_MS / 4
+                answer = documents if kind == "getInvoices" else shown
+                yield Operation("onlooker", "n", kind, began, began, asked, answer)
+
     def _operation(
         self, request: told.Operation, name: str, intents: Sequence[told.Operation], *, answered: bool
     ) -> Operation:
@@ -150,6 +183,8 @@ class Recorder:
         if main is not None and isinstance(main.about, told.Rotate):
             # A key rotates itself.
             caller = caller_of(self._texts[main.about.key_id])
+        if main is not None and isinstance(main.about, told.IssueFor) and main.about.granted_by in self._texts:
+            caller = caller or caller_of(self._texts[main.about.granted_by])
         facts = {} if main is None else _facts(kind, main.about)
         asked = Asked(caller=caller, metered=request.kind == "read", **facts)
         began, ended = self._ms(request.start, request.began), self._ms(request.end, request.ended)
@@ -171,7 +206,8 @@ class Recorder:
                 return None
             case told.Nothing():
                 return Answer(503, "service_unavailable")
-            case Refused(code=code, retry_after_seconds=retry, message=message):
+            case Refused(code=code, message=message):
+                retry = result.interval_seconds or result.retry_after_seconds
                 return Answer(TABLE[code].status, code, retry, shared="of your mailbox" in message)
             case told.Heard(status=status, outcomes=outcomes):
                 return Answer(status, outcomes=[_outcome(each) for each in outcomes])
@@ -191,36 +227,23 @@ async def read_all(world: "World") -> None:
     """Read all bookings, with their documents and days, and all of them again: what a run leaves is in its history. Use the
     keys that ended on all nodes, too, once none may remember them, and read what each key has used."""
     reader = Client(world, "reader", _idle)
-    texts, ended = _texts(world)
-    if ended:
+    if world.signs_in:
+        await last_reads.of_people(world, reader)
+    ended = _ended_texts(world)
+    if ended and not world.signs_in:
         await trio.sleep(LIFE_SECONDS + 0.1)
     for text in ended:
         for node in world.nodes:
             await reader.resolve(text, node)
-    for text in texts.values():
+    for text in {id: text for id, text, _ in last_reads.told_keys(world)}.values():
         await reader.ask("usage", partial(_usage, text))
+    if world.edits:
+        await last_reads.of_catalog(world, reader)
     for _ in range(2 if world.sells else 0):
-        views = await reader.ask("look", lambda node: node.intake.look_over(MOST))
+        views = await reader.ask("look", lambda node: node.intake.look_over(last_reads.MOST))
         for view in views if isinstance(views, list | tuple) else ():
             for kind in ("look", "invoices", "delivery"):
                 await reader.ask(kind, partial(_read, kind, view.booking.tenant_id, view.booking.id))
-
-
-def _texts(world: "World") -> tuple[dict[str, str], list[str]]:
-    """The texts of all keys that clients were shown, by their ids, and those of which they were told that they changed, or
-    that they are replaced."""
-    texts: dict[str, str] = {}
-    ended: dict[str, None] = {}
-    for request in world.history.requests:
-        match request.result:
-            case Minted(api_key=text, key=key) | Issued(api_key=text, key=key) | RedeemedKey(api_key=text, key=key):
-                texts[key.id] = text
-            case (str() as text, Rotated(key=key, old=old)):
-                texts[key.id] = text
-                ended[old.id] = None
-            case KeySaved(key=key):
-                ended[key.id] = None
-    return texts, [texts[key_id] for key_id in ended if key_id in texts]
 
 
 async def _usage(text: str, node: "Node") -> Any:
@@ -236,6 +259,14 @@ async def _usage(text: str, node: "Node") -> Any:
     return exhausted(tenant, caps[tenant.tier]) or usage_of(tenant, "", None, caps)
 
 
+def _ended_texts(world: "World") -> list[str]:
+    """The texts of keys that clients were told to have changed or to be replaced; where people sign in, all texts."""
+    told = [*last_reads.told_keys(world)]
+    changed = {old for _, _, old in told}
+    changed |= {each.result.key.id for each in world.history.requests if isinstance(each.result, KeySaved)}
+    return [*dict.fromkeys(text for id, text, _ in told if id in changed or world.signs_in)]
+
+
 async def _idle(me: Client) -> None:
     raise NotImplementedError
 
@@ -247,7 +278,7 @@ async def _read(kind: str, owner: str, booking_id: str, node: "Node") -> Any:
         case "look":
             return await node.intake.look(booking_id)
         case "invoices":
-            read = partial(store.invoices_of, owner, booking_id, MOST)
+            read = partial(store.invoices_of, owner, booking_id, last_reads.MOST)
         case _:
             read = partial(store.delivered, booking_id)
     return await node.intent(kind, booking_id, lambda: answering(node, read))
@@ -270,7 +301,8 @@ def _asked_for(
         return first.about.operation, caller_of(first.about.text), rest[0] if rest else None
     if first.kind == "enter":
         main = rest[0] if rest else None
-        kind = request.kind if main is None else KINDS.get(main.kind, main.kind)
+        kind = request.kind if main is None else main.kind
+        kind = KINDS.get(kind, kind)
         return kind, f"session-{digest(first.about)}", main
     if isinstance(first.about, told.Reported):
         return ("recordEvents" if first.about.post.batch else "recordEvent"), None, first
@@ -294,7 +326,8 @@ def _facts(kind: str, about: Any) -> dict[str, Any]:
             facts = {"key": key, "body": digest(list(body)), "slot": slot, "week": week}
             return {**facts, "campaign": body[2]} if kind == "createBooking" else facts
         case told.Change() if kind == "stripeWebhook":
-            return {"id": about.target if about.target.startswith("bok_") else None, "decision": "event"}
+            id = about.target if about.target.startswith("bok_") else None
+            return {"id": id, "decision": "event", "money": money_of(json.loads(about.body))}
         case told.Change():
             return {"id": about.target, "decision": str(about.what) if kind == "reviewCampaign" else None}
         case told.IssueFor():
@@ -306,9 +339,24 @@ def _facts(kind: str, about: Any) -> dict[str, Any]:
             return {"id": about.key_id, "ends": about.end_ms}
         case told.Complete() | told.Start():
             return {"id": digest(about.token)}
-        case told.Within() if kind == "editAccountKey":
+        case told.SignIn():
+            return {"id": digest(about.email), "body": digest(about.code)}
+        case told.Exchange():
+            return {"id": digest(about.code), "decision": "authorization_code", "body": digest(about.client_id)}
+        case told.Renewal():
+            return {"id": digest(about.token), "decision": "refresh_token", "body": digest(about.client_id)}
+        case told.Typed(approve=approve):
+            decision = None if approve is None else "approve" if approve else "deny"
+            return {"id": digest(read_code(about.user_code)), "decision": decision}
+        case Reviewed():
+            return {"id": about.submission_id, "decision": "accept" if about.accept else "decline"}
+        case Proposed():
+            return {"key": about.key, "body": digest([about.slug, about.name, about.edit])}
+        case told.Within() if kind in ("editAccountKey", "endSession"):
             return {"id": about.target}
-        case str() if kind in REVOKES or kind in ("getInvoices", "getDelivery"):
+        case str() if kind in ("pollDevice", "startSignIn"):
+            return {"id": digest(about)}
+        case str() if kind in (*REVOKES, "getInvoices", "getDelivery", "putBot", "retireBot"):
             return {"id": about}
         case int() if kind == "listChanges":
             return {"cursor": str(about) if about else None}
@@ -339,6 +387,14 @@ def _shown(kind: str, asked: Asked, result: Any, now_ms: int) -> dict[str, Any]:
             return {"bookings": [_booking(result, now_ms, receipt=kind == "getBooking")]}
         case CampaignView(campaign=campaign):
             return {"campaigns": [Campaign(campaign.id, str(campaign.status))]}
+        case StartedLogin(device_code=code, device=device):
+            user, lives = digest(device.user_code), (device.expires_ms - device.created_ms) // SECOND_MS
+            return {"login": Login("pending", digest(code), user, lives, device.interval_seconds)}
+        case DeviceView(device=device):
+            return {"login": Login(str(device.status))}
+        case SubmissionSaved(submission=each):
+            shown = [Campaign(each.id, str(each.status))]
+            return {"campaigns": shown, "entry": f"{each.kind}/{each.slug}"}
         case Claimed(tenant=tenant):
             return {"tenant": tenant.id}
         case KeySaved() if kind in REVOKES:
@@ -369,8 +425,10 @@ def _keys(result: Any) -> list[Key]:
             return [Key(caller_of(text), key.id, key.tenant_id, key.expires_ms)]
         case RedeemedKey(api_key=text, key=key):
             return [Key(caller_of(text), key.id, key.tenant_id)]
-        case Tokens(access_token=text):
-            return [Key(caller_of(text))]
+        case Tokens(access_token=text, refresh_token=token, expires_seconds=seconds):
+            return [Key(caller_of(text), claim=digest(token), lives=seconds)]
+        case StartedSession(token=text, session=session):
+            return [Key(f"session-{digest(text)}", session.id, ends=session.expires_ms)]
         case (str() as text, Rotated(key=key, old=old, ends_ms=ends_ms)):
             return [Key(caller_of(text), key.id, key.tenant_id, key.expires_ms, old.id, ends_ms)]
         case _:
@@ -392,6 +450,7 @@ def _booking(view: BookingView, now_ms: int, *, receipt: bool) -> Booking:
         booking.refunded_cents,
         booking.issue,
         booking.demo,
+        booking.amount_cents,
     )
 
 
@@ -408,7 +467,9 @@ def _listed(kind: str, rows: Sequence[Any], now_ms: int) -> dict[str, Any]:
 def _invoice(row: InvoiceRecord) -> Invoice:
     lasting = [each.name for each in fields(row) if not each.name.startswith("buyer_")]
     whole = digest({name: str(getattr(row, name)) for name in lasting})
-    return Invoice(row.number, str(row.kind), row.booking_id, row.amount_cents, whole, row.belongs_to)
+    name, kind = row.number, str(row.kind)
+    tax = row.tax_cents, row.tax_rate
+    return Invoice(name, kind, row.booking_id, row.amount_cents, whole, row.belongs_to, row.payment_id, *tax)
 
 
 def _changes(page: ChangePage) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 Access is decided by the service's own rules and rows, as in the dispatcher. Every intent is recorded.
 """
 
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -333,23 +334,26 @@ class Sponsorship(NodeSide):
 
     async def hear(self, event: ProcessorEvent) -> BookingView | Refused | None:
         """Handle an event whose signature was checked. None if it does not concern the ledger."""
-        read = event_of(posted(event))
+        body = posted(event)
+        read = event_of(body)
         if read is None:
             self.node.world.count("event of the processor ignored")
             return None
         return await self.node.intent(
-            _KINDS[type(read)], _about(read), lambda: processor_webhook._apply(self.node.services, read)
+            _KINDS[type(read)],
+            _about(read, json.dumps(body)),
+            lambda: processor_webhook._apply(self.node.services, read),
         )
 
 
 _KINDS = {PaymentSucceeded: "take payment", RefundUpdated: "settle refund", DisputeUpdated: "settle dispute"}
 
 
-def _about(event: PaymentEvent) -> Change:
+def _about(event: PaymentEvent, body: str) -> Change:
     match event:
         case PaymentSucceeded():
-            return Change(event.booking_id, payment=event.payment_id, session=event.session_id)
+            return Change(event.booking_id, payment=event.payment_id, session=event.session_id, body=body)
         case RefundUpdated():
-            return Change(event.booking_id, None, event.declined or "", payment=event.payment_id)
+            return Change(event.booking_id, None, event.declined or "", payment=event.payment_id, body=body)
         case DisputeUpdated():
-            return Change(event.dispute_id, None, event.state, payment=event.payment_id)
+            return Change(event.dispute_id, None, event.state, payment=event.payment_id, body=body)

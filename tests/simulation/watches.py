@@ -4,6 +4,8 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import trio
+
 from actors.values import BatchId
 from tests.simulation.oracle import commits, counts, filtered, notifications, renewals, submissions
 from tests.simulation.oracle.keys import keys_of_ended_sessions, too_many_keys, too_many_keys_today
@@ -40,6 +42,7 @@ def selling(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     done, commit = _logged(world, batch_id, work, LEDGER)
     if commit is not None:
         world.violations.extend(commits.judge(world, commit))
+        world.glances.note(world.memory, world.history.tick(), trio.current_time())
     return done
 
 

@@ -25,6 +25,7 @@ from tests.simulation.clocks import LEAD_MS, are_moved, clocks_of, turn_of
 from tests.simulation.faults import Assassin, Faults, nemesis
 from tests.simulation.history import History
 from tests.simulation.kernel import Trace
+from tests.simulation.last_reads import Glances
 from tests.simulation.node import Node, Parts
 from tests.simulation.oracle import counts, units
 from tests.simulation.oracle.authorizations import Programs
@@ -56,7 +57,7 @@ from tests.simulation.rules import (
     SHORTEST_PAGE_MS,
     Scene,
 )
-from tests.simulation.scenes import BUGS, PEOPLE, SCENES, SITE, SPONSORSHIP, scene_of
+from tests.simulation.scenes import BUGS, CATALOG, PEOPLE, SCENES, SITE, SPONSORSHIP, scene_of
 from tests.simulation.wire import Api
 from tests.simulation.workers import Cluster, at_worker
 
@@ -91,6 +92,7 @@ class World:
         self.faults = Faults(seed)
         self.history = History()
         self.submissions = Book()
+        self.glances = Glances()
         self.memory = Memory()
         self.memory.listeners.append(self._announced)
         self.board = Board()
@@ -104,6 +106,7 @@ class World:
         self.sells = SPONSORSHIP in self.cast.areas
         self.shows = SITE in self.cast.areas
         self.signs_in = PEOPLE in self.cast.areas
+        self.edits = CATALOG in self.cast.areas
         self._watches = {name: watch for area in self.cast.areas for name, watch in area.watches.items()}
         self.log = Log()
         self.tally = Tally()
