@@ -51,6 +51,7 @@ FOUND_BY = {
     "lane-answers-of-another": 7,
     "lane-steals-a-message": 5,
     "late-page-refused": 7,
+    "leased-refund-leased-again": 16,
     "limit-counts-decided": 2,
     "limit-forgets-its-batch": 1,
     "links-of-the-batch-not-counted": 2,
