@@ -83,6 +83,7 @@ FOUND_BY = {
     "repeated-failure-is-final": 5,
     "request-counted-again": 2,
     "retried-blindly": 58,
+    "returned-part-stays-lost": 17,
     "session-cap-forgotten": 1,
     "session-ended-by-anybody": 3,
     "settled-part-recorded-again": 32,
