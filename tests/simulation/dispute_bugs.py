@@ -46,12 +46,6 @@ def refund_counted_beside_its_total(right: Any, unit: UnitOfWork, booking: Booki
     return right(unit, booking, cents) if cents is None else booking.by_refunds_cents + cents
 
 
-@BUGS.function(settlement, "_is_counted")
-def failure_of_what_a_total_told_forgotten(unit: UnitOfWork, booking: Booking, message: Any) -> bool:
-    """A failed refund takes back only what was reported by its id."""
-    return any(each.id == message.refund_id for each in settlement._made(unit, booking))
-
-
 @BUGS.around(disputes, "_win_back")
 def order_of_all_ends_with_cents_left(right: Any, unit: UnitOfWork, booking: Booking, origin: Any) -> Any:
     """A booking whose rest was refunded stays refunded, though the bank returns what a dispute had taken."""
