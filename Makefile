@@ -91,10 +91,10 @@ grow: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.growth --part $(PART) $(ARGS)
 
 # Clients of all kinds on two nodes while everything under them fails, each answer held against what is kept:
-# make chaos MINUTES=60 SEED=7
+# make chaos MINUTES=60 SEED=7 NODES=3
 chaos: MINUTES = 2
 chaos: $(VENV)/test.stamp
-	$(VENV)/bin/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	$(VENV)/bin/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(NODES),--nodes $(NODES))
 
 # The last release and this one on one database, under load, while it is migrated (docs/upgrading.md), and nodes behind nginx that
 # are replaced under load.
@@ -114,7 +114,7 @@ chaos-citus: $(VENV)/test.stamp
 # The same for an hour.
 soak: MINUTES = 60
 soak: $(VENV)/test.stamp
-	$(VENV)/bin/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	$(VENV)/bin/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(if $(NODES),--nodes $(NODES))
 
 # Attacks on a running node for longer than the suite's, what requests with hostile headers cost (COSTS seconds), and more mutated
 # requests: make abuse SECONDS=30 COSTS=200 MUTATIONS=100000

@@ -7,10 +7,12 @@ import os
 import re
 import socket
 import sys
+import tomllib
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -134,7 +136,19 @@ def joining(
         **{f"CATALOG__{setting}": value for setting, value in settings.items()},
     }
     command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(logs / f"{name} data")]
+    known = _settings_of(root)
+    environment = {setting: value for setting, value in environment.items() if setting in known}
     return _running(name, command, environment, logs, core, root)
+
+
+def _settings_of(root: Path) -> set[str]:
+    """The variables that a checkout knows: its config.toml has every setting. An older one has no limits that came later."""
+
+    def within(table: dict[str, Any], name: str) -> Iterator[str]:
+        for key, value in table.items():
+            yield from within(value, f"{name}__{key}") if isinstance(value, dict) else [f"{name}__{key}".upper()]
+
+    return set(within(tomllib.loads((root / "config.toml").read_text()), "CATALOG"))
 
 
 def checkout(given: str) -> Path:

@@ -6,7 +6,7 @@ import json
 import random
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ from bench.results import Cell, Ratio, Result, Run, Setting, verdict
 from bench.rounds import complete
 from bench.scenarios import INSERT, Kind, Plan, Scenario
 from bench.search import misspelled
+from bench.soak import FIRST, MIB, WARM_UP, Sample, figures, samples_of, slope
 from bench.usage import Usage
 from bench.workloads import Events, Reads, read
 
@@ -361,3 +362,51 @@ def test_a_kind_reports_its_percentiles_and_failures() -> None:
     kind.seconds = [number / 1000 for number in range(100, 0, -1)]
     kind.failures["503"] += 1
     assert kind.report() == {"answers": 100, "failures": {"503": 1}, "p50_ms": 50.0, "p99_ms": 99.0, "most_ms": 100.0}
+
+
+def soaked(minute: int, mib: float, p99_ms: float = 8.0) -> Sample:
+    size = int(mib * MIB)
+    return Sample(
+        60.0 * minute,
+        size,
+        size,
+        size,
+        24,
+        1,
+        2.0,
+        0.1,
+        900,
+        {},
+        2.0,
+        p99_ms,
+        1_000,
+        0,
+        size,
+        0,
+        size,
+        {"audit": (1, 2, 3)},
+    )
+
+
+def test_a_soak_compares_its_last_hour_with_its_first_one_without_the_warm_up_of_each_piece() -> None:
+    first = [soaked(minute, 50 if minute < WARM_UP else 100) for minute in range(WARM_UP + FIRST)]
+    last = [soaked(minute, 500 if minute < WARM_UP else 106, 8.1) for minute in range(WARM_UP + 2 * FIRST)]
+    found = {each.name: each for each in figures([first, last])}
+    memory, p99 = found["the node's memory, MiB"], found["p99, ms"]
+    assert (memory.first, memory.last, memory.within) == (100, 106, False)
+    assert (p99.first, p99.last, p99.within) == (8.0, 8.1, True)
+    assert figures([first[: WARM_UP + 2]]) == []
+
+
+def test_the_growth_of_a_piece_is_that_of_its_second_half() -> None:
+    rising = [soaked(minute, 100 + minute if minute < 30 else 130) for minute in range(60)]
+    assert slope(rising) == 0
+    assert slope(rising[:30]) == pytest.approx(60)
+
+
+def test_a_piece_that_was_killed_while_it_wrote_has_the_samples_before(tmp_path: Path) -> None:
+    piece, sample = tmp_path / "piece-01.jsonl", soaked(1, 100)
+    line = json.dumps(asdict(sample))
+    piece.write_text(f'{{"piece": 1}}\n{line}\n{line}\n{line[:40]}')
+    [one, other] = samples_of(piece)
+    assert one == other == replace(sample, tables=one.tables)

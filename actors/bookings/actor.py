@@ -17,6 +17,7 @@ from actors.bookings.messages import (
     EndSharedReport,
     ExpireHold,
     FollowSchedule,
+    LeaseRefund,
     Message,
     MoveCampaign,
     OpenCheckout,
@@ -230,11 +231,12 @@ class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
         currency: str | None = None,
         refund_id: str | None = None,
         at_ms: int | None = None,
+        made_ms: int | None = None,
     ) -> BookingView | Refused:
         """Record that the processor has refunded a booking (`declined` None), or why it will not. See `SettleRefund`."""
         origin = self._origin(Agent("system", "payments"))
         message = SettleRefund(
-            booking_id, declined, origin, event_id, payment_id, cents, total_cents, currency, refund_id, at_ms
+            booking_id, declined, origin, event_id, payment_id, cents, total_cents, currency, refund_id, at_ms, made_ms
         )
         return await self._booking(message)
 
@@ -255,9 +257,13 @@ class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
             SettleDispute(dispute_id, payment_id, state, origin, amount_cents, currency, event_id, at_ms)
         )
 
-    async def postpone_refund(self, booking_id: str, due_ms: int) -> BookingView | Refused:
-        """Retry a refund at `due_ms`."""
-        return await self._booking(PostponeRefund(booking_id, due_ms))
+    async def lease_refund(self, booking_id: str, until_ms: int) -> BookingView | Refused:
+        """Make a due refund, which no other node makes until `until_ms`. Refused if none is due now."""
+        return await self._booking(LeaseRefund(booking_id, until_ms))
+
+    async def postpone_refund(self, booking_id: str, leased_ms: int | None, due_ms: int) -> BookingView | Refused:
+        """End a lease of a refund, and retry it at `due_ms`."""
+        return await self._booking(PostponeRefund(booking_id, leased_ms, due_ms))
 
     async def expire_hold(self, booking_id: str) -> BookingView | Refused:
         """End an expired hold."""

@@ -181,7 +181,7 @@ class SettleRefund:
 
     `cents` is the amount of the refund, and `total_cents` what was refunded of the payment so far, which is not all of it. An
     event without either is about the whole payment. `currency` is that of these amounts; None is the payment's. `at_ms` is
-    when the processor made the event; None is now."""
+    when the processor made the event; None is now. `made_ms` is when it made the refund; None if it does not say."""
 
     booking_id: str
     declined: str | None
@@ -193,6 +193,7 @@ class SettleRefund:
     currency: str | None = None
     refund_id: str | None = None
     at_ms: int | None = None
+    made_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +213,20 @@ class SettleDispute:
 
 
 @dataclass(frozen=True, slots=True)
-class PostponeRefund:
-    """Retry a refund later: the processor did not answer or has not decided."""
+class LeaseRefund:
+    """Make a due refund, until `until_ms`: no other node makes it before then. Refused if none is due now."""
 
     booking_id: str
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PostponeRefund:
+    """Retry a refund later, which the processor did not answer or has not decided. The lease that ends at `leased_ms` ends
+    now; without it, nothing changes."""
+
+    booking_id: str
+    leased_ms: int | None
     due_ms: int
 
 
@@ -333,6 +344,7 @@ Message = (
     | OrderRefund
     | SettleRefund
     | SettleDispute
+    | LeaseRefund
     | PostponeRefund
     | RequestRefund
     | DeclineRefundRequest

@@ -13,11 +13,13 @@ class PaymentsUnavailable(Exception):
 @dataclass(frozen=True, slots=True)
 class RefundAttempt:
     """A refund at the processor. `done` is False while it is in progress. `id` names it in the processor's events, and
-    `cents` is its amount; both are None if the processor does not say which refund it was, and in test mode."""
+    `cents` is its amount; both are None if the processor does not say which refund it was, and in test mode. `made_ms` is
+    when the processor made it."""
 
     done: bool
     id: str | None = None
     cents: int | None = None
+    made_ms: int | None = None
 
 
 class PaymentsRefused(Exception):

@@ -329,16 +329,17 @@ class IdempotencyRecord:
 @dataclass(frozen=True, slots=True)
 class PaymentReport:
     """A refund or dispute that the processor reported, whether or not a booking was paid with its payment. `id` is that of
-    the dispute, or of the refund if it is one of a booking's. Of refunds that were reported before their payment, it is the
-    payment's. `refunded_cents` is the amount of the dispute or refund, or what was refunded so far; None is all of the
-    payment. `reported_ms` is when it was reported; for a dispute or a failed refund, when its state changed at the
-    processor."""
+    the dispute, or of the refund if it is one of a booking's. That of the payment stands for the total of its refunds that
+    counts. `refunded_cents` is the amount of the dispute or refund, or what was refunded so far; None is all of the
+    payment. `reported_ms` is when it was reported; for a dispute, a failed refund or a total, when the processor said so.
+    `made_ms` is when a refund was made there: a total since then has it, until it fails. None if that is not known."""
 
     id: str
     payment_id: str
     state: PaymentState
     reported_ms: int
     refunded_cents: int | None = None
+    made_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ from actors.times import DAY_MS, MINUTE_MS, SECOND_MS, WEEK_MS, day_of, is_week_
 from actors.values import Code, Problem, Refused, invalid_field
 
 NO_VIDEO = "This booking's package includes no video."
+MAX_SESSIONS = 20
+"""Checkout sessions of a booking. Each change of what its page shows, such as the campaign's name, makes another one."""
 
 
 def reserve(unit: UnitOfWork, message: Reserve) -> Answer:
@@ -184,6 +186,9 @@ def store_checkout_session(unit: UnitOfWork, message: StoreCheckoutSession) -> A
         return changes.unknown_booking()
     known = (booking.sessions or "").split()
     if booking.sessions is not None and message.session_id not in known:
+        if len(known) >= MAX_SESSIONS:
+            most = f"This booking has {MAX_SESSIONS} payment pages, the most that it can have."
+            return Refused(Code.INVALID_STATE, f"{most} Pay on one of them, or cancel it.")
         booking = replace(booking, sessions=" ".join([*known, message.session_id]))
         unit.save_booking(booking)
     return unit.view(booking)

@@ -3,7 +3,13 @@
 from dataclasses import replace
 
 from actors.bookings import changes, disputes, notifications
-from actors.bookings.messages import Answer, OrderRefund, Origin, PostponeRefund, RecordPayment, SettleRefund
+from actors.bookings.messages import (
+    Answer,
+    OrderRefund,
+    Origin,
+    RecordPayment,
+    SettleRefund,
+)
 from actors.bookings.records import Booking, BookingStatus, BookingView, Mode, PaymentReport, PaymentState
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
@@ -129,6 +135,7 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
         return _refund_declined(unit, booking, message, counted)
     total_cents = _told_so_far(unit, booking, message)
     if total_cents is not None:
+        _note_total(unit, booking, message, total_cents)
         return _refunded_so_far(unit, booking, total_cents, message.origin)
     if _is_outdated(booking, message) or (booking.status is BookingStatus.REFUNDED and message.refund_id is None):
         return unit.view(booking)
@@ -153,11 +160,12 @@ def _is_news(unit: UnitOfWork, booking: Booking, refund_id: str, message: Settle
     """Record the outcome of a refund. Returns whether it counts: reports come again and in any order, and a failure is
     final."""
     state = PaymentState.REFUNDED if message.declined is None else PaymentState.REFUND_FAILED
-    known = next((each.state for each in unit.reports(booking.payment_id) if each.id == refund_id), None)
-    if known in (PaymentState.REFUND_FAILED, state):
+    known = _report(unit, booking.payment_id, refund_id)
+    if known is not None and known.state in (PaymentState.REFUND_FAILED, state):
         return False
-    at_ms = unit.now_ms if message.at_ms is None else message.at_ms
-    report = PaymentReport(refund_id, booking.payment_id or "", state, at_ms, message.cents)
+    made_ms = known.made_ms if known is not None and message.made_ms is None else message.made_ms
+    payment_id = booking.payment_id or ""
+    report = PaymentReport(refund_id, payment_id, state, _at_ms(unit, message), message.cents, made_ms)
     if state is PaymentState.REFUNDED:
         _note_what_it_replaces(unit, booking, report)
     unit.save_report(report)
@@ -176,16 +184,23 @@ def _note_what_it_replaces(unit: UnitOfWork, booking: Booking, refund: PaymentRe
 
 
 def _is_counted(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> bool:
-    """Whether a refund that failed is part of what was refunded so far: it was reported as made, or a total had it. Of an
-    order of all, it is taken for what the total has beyond the refunds that were reported, if it is as much. But a refund of
-    all that somebody had left by hand would have ended the order."""
-    made = _made(unit, booking)
+    """Whether a refund that failed is part of what was refunded so far: it was reported as made, or the total that counts has
+    it, by the times of both, and as much beyond the refunds that were reported."""
+    made, total = _made(unit, booking), _report(unit, booking.payment_id, booking.payment_id)
     if any(each.id == message.refund_id for each in made):
         return True
-    cents, by_refunds = message.cents or 0, booking.by_refunds_cents
-    told = 0 < cents == by_refunds - sum(each.refunded_cents or 0 for each in made)
-    ended = booking.status is BookingStatus.REFUNDED
-    return told and booking.refund_cents is None and (ended or by_refunds + cents != booking.paid_cents)
+    unnamed_cents = booking.by_refunds_cents - sum(each.refunded_cents or 0 for each in made)
+    in_time = total is not None and (message.made_ms or 0) <= total.reported_ms <= _at_ms(unit, message)
+    return in_time and 0 < (message.cents or 0) <= unnamed_cents
+
+
+def _note_total(unit: UnitOfWork, booking: Booking, message: SettleRefund, total_cents: int) -> None:
+    """Store the total that counts, with its time: the largest one and, of equal ones, the newest."""
+    at_ms, known = _at_ms(unit, message), _report(unit, booking.payment_id, booking.payment_id)
+    more = min(total_cents, booking.paid_cents or 0) - booking.by_refunds_cents
+    if total_cents and (more > 0 or (more == 0 and (known is None or known.reported_ms < at_ms))):
+        payment_id = booking.payment_id or ""
+        unit.save_report(PaymentReport(payment_id, payment_id, PaymentState.REFUNDED, at_ms, total_cents))
 
 
 def _told_so_far(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> int | None:
@@ -193,7 +208,7 @@ def _told_so_far(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> i
     message is about one refund."""
     if message.event_id is None or message.cents is not None:
         return None
-    paid_cents = booking.paid_cents or 0
+    paid_cents, at_ms = booking.paid_cents or 0, _at_ms(unit, message)
     total_cents = paid_cents if message.total_cents is None else message.total_cents
     if message.at_ms is None:
         return total_cents
@@ -201,9 +216,18 @@ def _told_so_far(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> i
     failed = (
         report.refunded_cents or paid_cents
         for report in unit.reports(booking.payment_id)
-        if report.state is PaymentState.REFUND_FAILED and report.reported_ms >= message.at_ms
+        if report.state is PaymentState.REFUND_FAILED and (report.made_ms or 0) <= at_ms <= report.reported_ms
     )
     return max(0, total_cents - max(failed, default=0))
+
+
+def _at_ms(unit: UnitOfWork, message: SettleRefund) -> int:
+    """When the processor said so."""
+    return unit.now_ms if message.at_ms is None else message.at_ms
+
+
+def _report(unit: UnitOfWork, payment_id: str | None, report_id: str | None) -> PaymentReport | None:
+    return next((each for each in unit.reports(payment_id) if each.id == report_id), None)
 
 
 def _total_with(unit: UnitOfWork, booking: Booking, cents: int | None) -> int:
@@ -268,8 +292,8 @@ def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin, total_cents: i
 def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, payment_id: str) -> Answer:
     """Remember the refund of a payment that is not the booking's: the payment's own event may still come."""
     state = PaymentState.REFUNDED if message.declined is None else PaymentState.REFUND_FAILED
-    report = PaymentReport(payment_id, payment_id, state, unit.now_ms, message.total_cents)
-    known = next((each for each in unit.reports(payment_id) if each.id == payment_id), None)
+    report = PaymentReport(payment_id, payment_id, state, _at_ms(unit, message), message.total_cents)
+    known = _report(unit, payment_id, payment_id)
     # The events of two parts may come in any order; the larger total is the newer one.
     if (
         message.total_cents is None
@@ -352,16 +376,6 @@ def _refund_returned(unit: UnitOfWork, booking: Booking, refunded_cents: list[in
         unit.save_booking(booking)
         facts = {"refunded_cents": refunded_cents, "currency": booking.money_currency}
         unit.audit(origin, "booking.refund_returned", "booking", booking.id, facts)
-    return unit.view(booking)
-
-
-def postpone_refund(unit: UnitOfWork, message: PostponeRefund) -> Answer:
-    booking = unit.booking(message.booking_id)
-    if booking is None:
-        return changes.unknown_booking()
-    if booking.status is BookingStatus.REFUNDING and booking.refund_due_ms is not None:
-        booking = replace(booking, refund_due_ms=message.due_ms)
-        unit.save_booking(booking)
     return unit.view(booking)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from actors.bookings import (
     campaigns,
     disputes,
+    refund_leases,
     refund_requests,
     reservations,
     schedule,
@@ -31,6 +32,7 @@ from actors.bookings.messages import (
     EndSharedReport,
     ExpireHold,
     FollowSchedule,
+    LeaseRefund,
     Message,
     MoveCampaign,
     OpenCheckout,
@@ -142,6 +144,7 @@ def rows_to_lock(messages: Sequence[Message], rules: BookingRules, now_ms: int) 
                 | StoreCheckoutSession(booking_id=booking_id)
                 | Cancel(booking_id=booking_id)
                 | OrderRefund(booking_id=booking_id)
+                | LeaseRefund(booking_id=booking_id)
                 | PostponeRefund(booking_id=booking_id)
                 | RequestRefund(booking_id=booking_id)
                 | DeclineRefundRequest(booking_id=booking_id)
@@ -199,8 +202,10 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
             return settlement.settle_refund(unit, message)
         case SettleDispute():
             return disputes.settle_dispute(unit, message)
+        case LeaseRefund():
+            return refund_leases.lease_refund(unit, message)
         case PostponeRefund():
-            return settlement.postpone_refund(unit, message)
+            return refund_leases.postpone_refund(unit, message)
         case RequestRefund():
             return refund_requests.request_refund(unit, message)
         case DeclineRefundRequest():

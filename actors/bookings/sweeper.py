@@ -1,8 +1,7 @@
 """The sweeper: ends expired holds, follows the schedules of paid bookings, makes due refunds and has the digest of reviews
 written. Any number of nodes may run one.
 
-It finds work in the store and changes nothing itself: the ledger decides, and the processor refunds a booking once
-however often it is asked.
+It finds work in the store and changes nothing itself: the ledger decides, and leases each due refund to one node at a time.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,12 +12,12 @@ import trio
 
 from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Payments, PaymentsRefused, PaymentsUnavailable, RefundAttempt
-from actors.bookings.records import Booking, Mode
+from actors.bookings.records import Booking, BookingView, Mode
 from actors.bookings.store import SponsorshipStore
 from actors.clock import Clock
 from actors.kernel.periodic import PeriodicTask
 from actors.times import SECOND_MS
-from actors.values import CallFailed
+from actors.values import CallFailed, Refused
 
 HOLDS, REFUNDS, STEPS = 200, 20, 200
 """The most holds, refunds and steps of schedules per round. The next round finds the rest."""
@@ -34,10 +33,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SweeperLimits:
-    """How often to sweep, and how long to wait before a refund is tried again."""
+    """How often to sweep, how long to wait before a refund is tried again, and how long a call to the processor takes."""
 
     sweep_seconds: float = 5.0
     refund_retry_seconds: float = 60.0
+    timeout_seconds: float = 8.0
+
+    @property
+    def lease_seconds(self) -> float:
+        """How long a node has a refund for itself. A call that was given up may have one more request under way."""
+        return self.refund_retry_seconds + 2 * self.timeout_seconds
 
 
 class HoldAndRefundSweeper(PeriodicTask):
@@ -75,9 +80,13 @@ class HoldAndRefundSweeper(PeriodicTask):
     async def _expire(self, booking_id: str) -> None:
         await self._ledger.expire_hold(booking_id)
 
-    async def _pay_back(self, booking: Booking) -> None:
-        """Ask the processor for a refund, and report its answer to the ledger."""
+    async def _pay_back(self, due: Booking) -> None:
+        """Ask the processor for a refund that no other node asks for, and report its answer to the ledger."""
         pause_ms = int(self._limits.refund_retry_seconds * SECOND_MS)
+        leased = await self._lease(due)
+        if isinstance(leased, Refused):
+            return
+        booking = leased.booking
         try:
             attempt = await self._refund(booking)
         except PaymentsRefused as error:
@@ -85,17 +94,29 @@ class HoldAndRefundSweeper(PeriodicTask):
             await self._settle(booking, str(error), error.attempt)
         except PaymentsUnavailable as error:
             self._log.warning("refund of %s postponed: %s", booking.id, error)
-            await self._ledger.postpone_refund(booking.id, self._clock.now_ms() + pause_ms)
+            await self._postpone(booking, pause_ms)
         else:
             if attempt.done:
                 await self._settle(booking, None, attempt)
             else:
-                await self._ledger.postpone_refund(booking.id, self._clock.now_ms() + PENDING_ROUNDS * pause_ms)
+                await self._postpone(booking, PENDING_ROUNDS * pause_ms)
+
+    async def _lease(self, due: Booking) -> BookingView | Refused:
+        until_ms = self._clock.now_ms() + int(self._limits.lease_seconds * SECOND_MS)
+        return await self._ledger.lease_refund(due.id, until_ms)
+
+    async def _postpone(self, booking: Booking, pause_ms: int) -> None:
+        await self._ledger.postpone_refund(booking.id, booking.refund_due_ms, self._clock.now_ms() + pause_ms)
 
     async def _settle(self, booking: Booking, declined: str | None, attempt: RefundAttempt | None) -> None:
-        refund_id, cents = (None, None) if attempt is None else (attempt.id, attempt.cents)
+        refund = attempt or RefundAttempt(done=False)
         await self._ledger.settle_refund(
-            booking.id, declined, payment_id=booking.payment_id, cents=cents, refund_id=refund_id
+            booking.id,
+            declined,
+            payment_id=booking.payment_id,
+            cents=refund.cents,
+            refund_id=refund.id,
+            made_ms=refund.made_ms,
         )
 
     async def _refund(self, booking: Booking) -> RefundAttempt:

@@ -60,6 +60,8 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         self._clock = clock
         self._hasher = hasher
         self.seen = RecentKeys(remember)
+        # Keys that were committed since the oldest queued event was compared with those seen.
+        self._meanwhile: set[bytes] = set()
         # The batch under way of each owner, with its day.
         self._days: dict[str, tuple[BatchId, int]] = {}
 
@@ -97,9 +99,17 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         batch = [self._keys_on(day, message) for message in messages]
         events = chain.from_iterable(message.events for message in messages)
         rows = rows_of(events, chain.from_iterable(batch), _sites_of(messages))
+        keys = [row.key for row in rows]
+        if not self._meanwhile.isdisjoint(keys):
+            # The store is quick only if all keys are new.
+            rows = [row for row in rows if row.key not in self._meanwhile]
+            keys = [row.key for row in rows]
+        if not self._mailbox or len(self._meanwhile) > self.seen.capacity:
+            self._meanwhile.clear()
         added = set(await self._store.record(batch_id, day, rows))
         # Only now: a key that another lane has not committed yet is no duplicate.
-        self.seen.add([row.key for row in rows])
+        self.seen.add(keys)
+        self._meanwhile.update(keys)
         if len(added) == sum(map(len, batch)):
             # Nearly always, all events are new and different.
             return [[True] * len(keys) for keys in batch]

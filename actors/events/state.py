@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from itertools import repeat
+from operator import itemgetter
 
 from actors.events.messages import Event, Kind, Row, Unit
 from actors.times import DAY_MS, HOUR_MS, WEEK_MS, day_of, week_of
@@ -126,6 +127,7 @@ def first_secret_day(now_ms: int) -> int:
 NO_SITES = repeat(None)
 """The websites of events that are not counted by website."""
 
+_BOOKING, _KEY = itemgetter(0), itemgetter(1)
 _row = partial(tuple.__new__, Row)
 """`Row._make` without its check of the length, which costs as much as the rest."""
 
@@ -135,7 +137,10 @@ def rows_of(events: Iterable[Event], keys: Iterable[bytes], sites: Iterable[int 
     the events."""
     offered = zip(zip(events, keys, strict=True), sites, strict=False)
     rows = {key: (booking_id, key, kind, site) for ((booking_id, kind, _), key), site in offered}
-    return list(map(_row, sorted(rows.values())))
+    # Two sorts by one field take two thirds of the time of one by both.
+    in_order = sorted(rows.values(), key=_KEY)
+    in_order.sort(key=_BOOKING)
+    return list(map(_row, in_order))
 
 
 def days_to_keep(now_ms: int, rules: EventRules) -> range:

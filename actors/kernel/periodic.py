@@ -9,6 +9,12 @@ from actors.kernel.statistics import State
 from actors.values import CallFailed, Stopped, TransientStorageError
 
 
+def shared_pause(seconds: float) -> float:
+    """The time to the next multiple of `seconds`, so that the tasks of a node that repeat wake it together."""
+    early = seconds / 100  # a time that is rounded down would be followed by a second round at once
+    return seconds + early - (trio.current_time() + early) % seconds
+
+
 class PeriodicTask(ABC):
     """Base class of the supervised background tasks. A subclass sets `name` and implements `_round`.
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import trio
 
-from actors.kernel.periodic import PeriodicTask
+from actors.kernel.periodic import PeriodicTask, shared_pause
 from actors.nodes.messages import LiveNode, NodeInfo
 from actors.nodes.state import NodeRules, live_nodes
 from actors.nodes.store import NodeStore
@@ -52,12 +52,13 @@ class Heartbeat(PeriodicTask):
         """The first attempt comes before the node serves, so that the count is right from the start."""
         return self._heard is not None or self._failing
 
-    async def _round(self) -> None:
+    async def _round(self) -> float:
         try:
             self._seen = await self._store.heartbeat(self.node, self.rules.live_seconds)
             self._heard = trio.current_time()
         finally:
             self._count()
+        return shared_pause(self.rules.beat_seconds)
 
     def _count(self) -> None:
         live = len(self.nodes())

@@ -31,6 +31,7 @@ class Connections:
         self._logged = self._logged_failures = -inf
         self._empty = trio.Event()
         self._empty.set()
+        self._resting = trio.lowlevel.ParkingLot()
         self._handshakes: set[trio.CancelScope] = set()
         self._stopping = False
 
@@ -50,6 +51,7 @@ class Connections:
         self._by_address[address] += 1
         if self._empty.is_set():
             self._empty = trio.Event()
+            self._resting.unpark_all()
         try:
             yield
         finally:
@@ -82,11 +84,13 @@ class Connections:
     def reject(self) -> None:
         """Count a connection that is closed immediately because a limit is reached."""
         self._rejected += 1
+        self._resting.unpark_all()
 
     def note_failure(self, why: str) -> None:
         """Count a connection that waits, because the system has no resources for it."""
         self._failed += 1
         self._why = why
+        self._resting.unpark_all()
 
     def log_rejected(self) -> None:
         """Log how many connections were rejected, and how many wait. They appear in no other log line."""
@@ -110,6 +114,11 @@ class Connections:
 
     async def wait_empty(self) -> None:
         await self._empty.wait()
+
+    async def wait_busy(self) -> None:
+        """Wait until there is a connection to look after, or something to log."""
+        while not (self._open or self._rejected or self._failed):
+            await self._resting.park()
 
     def cut_all(self) -> None:
         for transport in list(self._open):

@@ -4,7 +4,7 @@ from email.utils import formatdate
 from typing import Protocol
 
 from actors.clock import Clock
-from service.http import http1, http2
+from service.http import http1
 from service.http.asgi import Handlers
 from service.http.exchange import Conditions
 from service.http.limits import ServingLimits
@@ -59,6 +59,8 @@ class Engine:
 
     async def serve_http2(self, transport: StreamTransport) -> None:
         """Serve one connection that chose HTTP/2 until it ends, then close it."""
+        from service.http import http2
+
         await self._serve(http2.Connection(self.handlers, self.conditions, transport), transport)
 
     async def _serve(self, connection: Connection, transport: Transport) -> None:

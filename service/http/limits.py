@@ -13,6 +13,10 @@ MINIMUM_BODY_RATE = 1024
 LAST_CALL_SECONDS = 0.5
 """Time for the first request on a connection that was accepted just before the server stopped."""
 
+HANDSHAKE_SECONDS = 0.005
+"""Time for connections to be made that a proxy had begun to make when the server stopped: some round trips. Who begins one in
+that time loses a second until the next attempt."""
+
 LAST_MOMENT_SECONDS = 0.5
 """Time for connections to end after they were cut off."""
 

@@ -40,7 +40,7 @@ async def open_listeners(
                 raise cannot_listen(address, error) from None
             listeners += [(listener, address.tls) for listener in sockets]
             urls.append(url_of(address.host, sockets[0].getsockname()[1], "https" if address.tls else "http"))
-        yield Server(urls, listeners, limits, clock, _expiry(addresses), engine_of(engine))
+        yield Server(urls, listeners, limits, clock, _expiry(addresses), engine_of(engine), _passed(addresses))
     finally:
         for listener, _ in listeners:
             listener.close()
@@ -58,7 +58,7 @@ def adopted_listeners(
     """Listen on sockets bound by a parent process. `sockets` and `urls` correspond to `addresses`."""
     listeners = [(each, address.tls) for address, own in zip(addresses, sockets, strict=True) for each in own]
     try:
-        yield Server(list(urls), listeners, limits, clock, _expiry(addresses), engine_of(engine))
+        yield Server(list(urls), listeners, limits, clock, _expiry(addresses), engine_of(engine), _passed(addresses))
     finally:
         for listener, _ in listeners:
             listener.close()
@@ -73,6 +73,10 @@ async def _opened(address: ListenAddress, backlog: int) -> list[socket.socket]:
 
 def _expiry(addresses: Sequence[ListenAddress]) -> float | None:
     return min((each.certificate_expires for each in addresses if each.certificate_expires is not None), default=None)
+
+
+def _passed(addresses: Sequence[ListenAddress]) -> bool:
+    return any(address.descriptor is not None for address in addresses)
 
 
 def _plain(wrapped: trio.socket.SocketType) -> socket.socket:

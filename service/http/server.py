@@ -11,9 +11,10 @@ import trio
 
 from actors.clock import Clock
 from service.http.asgi import Handlers
+from service.http.closing import begin_connecting, end_connecting
 from service.http.connections import Connections
 from service.http.engine import Engine
-from service.http.limits import LAST_MOMENT_SECONDS, ServingLimits
+from service.http.limits import HANDSHAKE_SECONDS, LAST_MOMENT_SECONDS, ServingLimits
 from service.http.transports import Address, SocketTransport, StreamTransport
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,8 @@ class Server:
     certificate_expires: float | None = None
     """The Unix time in seconds at which the certificate of its TLS listeners expires."""
     _engine: type[Engine] = Engine
+    _passed: bool = False
+    """Whether a process that outlives this one has passed it listeners, and passes them to its successor."""
     _draining: trio.CancelScope = field(default_factory=trio.CancelScope)
 
     @property
@@ -59,6 +62,8 @@ class Server:
 
         Calls `ready` when connections are accepted.
         """
+        if any(tls for _, tls in self._listeners):
+            import service.http.http2  # noqa: F401 - 2 MiB that only TLS needs, and too slow to load for a connection
         connections = Connections(self._limits)
         engine = self._engine(handlers, self._limits, self._clock)
         async with trio.open_nursery() as open_connections:
@@ -69,12 +74,17 @@ class Server:
             ]
             async with trio.open_nursery() as accepting:
                 for listener, handle in pairs:
+                    begin_connecting(listener)
                     listener.listen(self._limits.backlog)
                     accepting.start_soon(_accept, handle, listener, open_connections, connections)
                 ready()
                 await stop.wait()
                 await self._serve_on(engine)
                 engine.announce_stop()
+                if not self._passed and not self._draining.cancel_called:
+                    for listener, _ in pairs:
+                        end_connecting(listener)
+                    await trio.sleep(HANDSHAKE_SECONDS)
                 accepting.cancel_scope.cancel()
             for listener, handle in pairs:
                 _accept_queued(handle, listener, open_connections, self._limits.backlog)
@@ -151,8 +161,9 @@ def _accept_queued(handle: "_ConnectionHandler", listener: socket.socket, nurser
 
 
 async def maintain(engine: Engine, connections: Connections) -> None:
-    """End overdue waits, update the Date header and log rejected connections, every `TICK_SECONDS`."""
+    """End overdue waits, update the Date header and log rejected connections, every `TICK_SECONDS` while there are any."""
     while True:
+        await connections.wait_busy()
         await trio.sleep(TICK_SECONDS)
         engine.tick()
         connections.expire_overdue()
@@ -189,6 +200,8 @@ class _ConnectionHandler:
         if not self._connections.has_room(client[0]):
             self._connections.reject()
             return
+        if not len(self._connections):
+            self._engine.tick()  # nothing has updated the Date header while there was no connection
         try:
             if self._tls is None:
                 transport = SocketTransport(stream, client, server, self._limits.stall_seconds)

@@ -26,7 +26,8 @@ class RefundUpdated:
     """The outcome of a payment's refund. `declined` is the reason of a failure; None means that the money is on its way back.
     `cents` is the amount of the refund `refund_id`; `total_cents` what was refunded of the payment so far, if that is only a
     part; with neither, the whole payment was refunded. `currency` is that of both. It may have been made by hand, and its
-    payment may still be unknown. `at_ms` is when the processor made the event; None if it does not say."""
+    payment may still be unknown. `at_ms` is when the processor made the event, and `made_ms` when it made the refund; None
+    if it does not say."""
 
     event_id: str
     booking_id: str
@@ -37,6 +38,7 @@ class RefundUpdated:
     currency: str | None = None
     refund_id: str | None = None
     at_ms: int | None = None
+    made_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

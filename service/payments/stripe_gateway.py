@@ -56,6 +56,12 @@ LOOKUP_SECONDS = 2.0
 KEYS = 3
 """Maximum idempotency keys per call, in case Stripe repeats an old failure."""
 
+ALREADY_REFUNDED = "charge_already_refunded"
+"""Stripe's code for a refund of a payment of which nothing is left."""
+
+KEY_MS = 10 * MINUTE_MS
+"""How long the last key of a refund is used. The next one is another, because Stripe repeats failures for a day."""
+
 _SECRET = re.compile(r"(?:sk|rk|pk|whsec)_\w+")
 
 
@@ -83,6 +89,7 @@ class StripePayments:
         self._seconds = seconds
         self._terms = terms
         self._extra_ms = max(0, SHORTEST_SESSION_MS + MARGIN_MS - hold_ms)
+        self._key_ms = KEY_MS
         self._limiter = trio.CapacityLimiter(calls)
         self._waiting = waiting
         # At lower levels the library logs its requests, which contain the links of our pages.
@@ -242,10 +249,13 @@ class StripePayments:
         if ours and booking.refund_cents is None:
             # Stripe would repeat the refund before.
             key = f"{key}-after-{sum(each.amount for each in ours)}"
+        last = f"{key}-at-{(booking.refund_due_ms or 0) // self._key_ms}"
         try:
-            refund = refund or self._keyed(key, partial(self._refunded, params), made_before)
+            refund = refund or self._keyed(key, partial(self._refunded, params), made_before, last)
+        except _Repeated as error:
+            raise PaymentsUnavailable(f"Stripe only repeats earlier answers: {error}") from None
         except stripe.InvalidRequestError as error:
-            if error.code == "charge_already_refunded":
+            if error.code == ALREADY_REFUNDED:
                 made = self._made(payment_id)
                 return RefundAttempt(bool(made) and _all_succeeded(made))  # none: it has just failed
             if error.param == "amount" and "amount" in params and not booking.lost_cents:
@@ -277,29 +287,45 @@ class StripePayments:
         if _is_repeated(refund.last_response):
             refund = self._client.v1.refunds.retrieve(refund.id)
             if refund.status in ("failed", "canceled"):
-                raise _StaleFailure
+                raise _Repeated(f"the refund {refund.id} has failed")
         return refund
 
-    def _keyed(self, key: str, call: Callable[[str], T], done_before: Callable[[], T | None] | None = None) -> T:
+    def _keyed(
+        self,
+        key: str,
+        call: Callable[[str], T],
+        done_before: Callable[[], T | None] | None = None,
+        last: str | None = None,
+    ) -> T:
         """Make a call under an idempotency key.
 
         For a day, Stripe repeats failures under their key too. The call is then made again under the next key, unless
-        `done_before` finds that it was carried out: a failure of Stripe's own says nothing about that.
+        `done_before` finds that it was carried out: a failure of Stripe's own says nothing about that. A failure that Stripe
+        only repeats under the `last` key, if that is given, raises `_Repeated`: it answers an earlier call.
         """
-        for number in range(1, KEYS):
+        for name in (key, *(f"{key}-{number}" for number in range(2, KEYS)), last or f"{key}-{KEYS}"):
+            final, why = name == (last or f"{key}-{KEYS}"), ""
+            self._check_wanted()
             try:
-                return call(key if number == 1 else f"{key}-{number}")
-            except _StaleFailure:
-                pass
+                return call(name)
+            except _Repeated as error:
+                why = str(error)
             except stripe.IdempotencyError:
-                log.warning("idempotency key %s was used with other parameters; trying a new key", key)
-            except stripe.StripeError as error:
-                if not _is_repeated(error):
+                if final:
                     raise
+                log.warning("idempotency key %s was used with other parameters; trying a new key", name)
+            except stripe.StripeError as error:
+                if not _is_repeated(error) or (final and (last is None or error.code == ALREADY_REFUNDED)):
+                    raise
+                why = _words(error)
             done = None if done_before is None else done_before()
             if done is not None:
                 return done
-        return call(f"{key}-{KEYS}")
+        raise _Repeated(why)
+
+    def _check_wanted(self) -> None:
+        """End a call whose caller has given up, before it moves money: another one may be under way by now."""
+        trio.from_thread.check_cancelled()
 
 
 def _of_amount(refunds: list[stripe.Refund], cents: int) -> stripe.Refund | None:
@@ -312,15 +338,17 @@ def _is_of(booking: Booking, refund: stripe.Refund) -> bool:
 
 
 def _attempt(refund: stripe.Refund) -> RefundAttempt:
-    return RefundAttempt(refund.status == "succeeded", refund.id, refund.amount)
+    created = getattr(refund, "created", None)
+    made_ms = created * SECOND_MS if type(created) is int else None
+    return RefundAttempt(refund.status == "succeeded", refund.id, refund.amount, made_ms)
 
 
 def _all_succeeded(made: list[stripe.Refund]) -> bool:
     return all(refund.status == "succeeded" for refund in made)
 
 
-class _StaleFailure(Exception):
-    """Stripe repeated a response whose refund has failed since."""
+class _Repeated(Exception):
+    """Stripe only repeated what it had answered to an earlier call, whose refund has failed."""
 
 
 def _is_repeated(answer: Any) -> bool:
@@ -350,8 +378,6 @@ def _translated(call: Callable[[], T]) -> T:
     """Run a call and translate the library's errors into those of the port."""
     try:
         return call()
-    except _StaleFailure:
-        raise PaymentsRefused("Stripe: every attempt at the refund has failed") from None
     except (stripe.CardError, stripe.InvalidRequestError) as error:
         raise PaymentsRefused(_words(error)) from None
     except stripe.StripeError as error:

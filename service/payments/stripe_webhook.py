@@ -138,7 +138,22 @@ def _disputed(event_id: str, dispute: dict[str, Any], event: dict[str, Any]) -> 
         log.warning("%s ignored: the amount of its dispute is not a number of cents above 0", event_id)
         return None
     currency = _text(dispute, "currency", _CURRENCY)
+    if state is PaymentState.LOST and amount:
+        lost = amount - _reinstated(dispute, currency, amount)
+        state, amount = (state, lost) if lost else (PaymentState.WON, amount)
     return DisputeUpdated(event_id, dispute_id, payment_id, state, amount, currency, _made_ms(event))
+
+
+def _reinstated(dispute: dict[str, Any], currency: str | None, most: int) -> int:
+    """The cents that Stripe has returned of a lost dispute, as for a payment that was refunded in part before. Unknown, and
+    so 0, if the account's balance is in another currency."""
+    moves = dispute.get("balance_transactions")
+    cents = [
+        cents
+        for move in (moves if isinstance(moves, list) else ())
+        if _field(move, "currency") == currency and type(cents := _field(move, "amount")) is int and cents > 0
+    ]
+    return min(most, sum(cents))
 
 
 def _refund_settled(_: str, refund: dict[str, Any], event: dict[str, Any]) -> RefundUpdated | None:
@@ -170,6 +185,7 @@ def _refund_settled(_: str, refund: dict[str, Any], event: dict[str, Any]) -> Re
         currency=currency,
         refund_id=refund_id,
         at_ms=_made_ms(event),
+        made_ms=_made_ms(refund),
     )
 
 
@@ -183,6 +199,7 @@ EVENTS: Mapping[str, Callable[[str, dict[str, Any], dict[str, Any]], PaymentEven
     "charge.dispute.created": _disputed,
     "charge.dispute.updated": _disputed,
     "charge.dispute.closed": _disputed,
+    "charge.dispute.funds_reinstated": _disputed,
 }
 """The kinds of events that the endpoint at Stripe has to send, and what reads each: its id, its object, and the event."""
 
@@ -191,8 +208,9 @@ def _booking_of(thing: dict[str, Any]) -> str | None:
     return _text(thing.get("metadata"), BOOKING, _BOOKING_ID)
 
 
-def _made_ms(event: dict[str, Any]) -> int | None:
-    created = _amount(event, "created")
+def _made_ms(thing: dict[str, Any]) -> int | None:
+    """When Stripe made an event or a refund."""
+    created = _amount(thing, "created")
     return None if created is None else created * SECOND_MS
 
 

@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 import trio
 
-from actors.kernel.periodic import PeriodicTask
+from actors.kernel.periodic import PeriodicTask, shared_pause
 
 
 class SnapshotFollower(PeriodicTask):
@@ -68,13 +68,12 @@ class SnapshotFollower(PeriodicTask):
         return self.loaded
 
     async def _round(self) -> float:
-        """Returns the time to the next multiple of the interval, so that the followers of a node ask together."""
+        """The followers of a node ask together."""
         if not self.loaded or not await self._is_current():
             await self._load()
             self._loads += 1
         self._current_at = trio.current_time()
-        early = self._pause_seconds / 100  # a time that is rounded down would be followed by a second round at once
-        return self._pause_seconds + early - (self._current_at + early) % self._pause_seconds
+        return shared_pause(self._pause_seconds)
 
     def _meanwhile(self) -> str:
         return f"serving revision {self.revision}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import trio
 
+from actors.kernel.periodic import shared_pause
 from actors.values import StorageUnavailable
 from storage.connection.asyncio_border import cross
 from storage.connection.error_translation import translated
@@ -24,7 +25,7 @@ class Listener:
         """Call `on_topic` with the payload of each notification on `channel`, until cancelled.
 
         Calls `on_gap` each time it starts to listen, because earlier notifications are not delivered. The callbacks must
-        not block. A lost connection is noticed within `listen_check_seconds` and replaced.
+        not block. A lost connection is replaced: one that ended at once, one that fell silent within `listen_check_seconds`.
         """
         limits = self._database.limits
         warned = False
@@ -35,7 +36,8 @@ class Listener:
                 warned = False
                 on_gap()
                 while True:
-                    await trio.sleep(limits.listen_check_seconds)
+                    with trio.move_on_after(shared_pause(limits.listen_check_seconds)):
+                        await subscription.ended.wait()
                     await subscription.check()
             except StorageUnavailable as error:
                 if not warned:
@@ -50,16 +52,18 @@ class Listener:
 
 
 class _Subscription:
-    """One connection that listens, until `end`."""
+    """One connection that listens, until `end` or until it is lost, which sets `ended`."""
 
     def __init__(self, database: Database, channel: str, on_topic: Callable[[str], None]) -> None:
         self._database = database
         self._channel = channel
         self._on_topic = on_topic
         self._connection: Any = None
+        self.ended = trio.Event()
 
     async def open(self) -> None:
         self._connection = await connect(self._database.target, self._database.limits)
+        self._connection.add_termination_listener(lambda _: self.ended.set())
         await self._run(lambda: self._connection.add_listener(self._channel, self._notified))
 
     async def check(self) -> None:

@@ -13,10 +13,15 @@ from typing import Any
 
 import trio
 
+from actors.kernel.periodic import shared_pause
 from storage.connection.asyncio_border import cross
 
 SUSPECT_SECONDS = 0.75
 """The time of a transaction after which the server is asked about it."""
+
+REST_SECONDS = 1.0
+"""The time between two looks while no connection is in use. A transaction that begins meanwhile is looked at as soon as one
+that began when another was in use: after `SUSPECT_SECONDS` and `LOOK_SECONDS` at the latest."""
 
 LOOK_SECONDS = 0.25
 """The time between two such questions. A connection is lost if both get the same answer."""
@@ -53,8 +58,7 @@ class LostConnections:
         """Give up connections that are lost, until cancelled."""
         try:
             while True:
-                # A transaction that begins meanwhile becomes suspect at its end at the earliest.
-                await trio.sleep(LOOK_SECONDS if self._used else SUSPECT_SECONDS)
+                await trio.sleep(shared_pause(LOOK_SECONDS if self._used else REST_SECONDS))
                 await self._look()
         finally:
             self._hang_up()

@@ -49,7 +49,7 @@ class PoolLimits:
     statement_seconds: float = 4.0
     lock_seconds: float = 2.0
     command_seconds: float = 6.0
-    listen_check_seconds: float = 1.0
+    listen_check_seconds: float = 5.0
     listen_pause_seconds: float = 0.25
 
     def __post_init__(self) -> None:

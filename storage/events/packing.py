@@ -5,9 +5,7 @@ concatenated in one bytea.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Iterable, Mapping
 
 from actors.events.messages import Kind, Row
 from actors.events.state import KEY_BYTES
@@ -16,23 +14,24 @@ Packed = tuple[list[int], list[bool], list[bytes]]
 """The groups of a batch: booking numbers, whether they are clicks, and their concatenated keys."""
 
 
-def packed(rows: Sequence[Row], numbers: Mapping[str, int]) -> Packed:
+def packed(rows: Iterable[Row], numbers: Mapping[str, int]) -> Packed:
     """Sorted rows in groups of the same booking and kind; within a group, keys stay sorted."""
-    bookings: list[int] = []
-    clicks: list[bool] = []
-    keys: list[bytes] = []
-    for booking_id, some in groupby(rows, itemgetter(0)):
-        of_booking = list(some)
-        of_kinds = [
-            (False, [row.key for row in of_booking if row.kind is Kind.IMPRESSION]),
-            (True, [row.key for row in of_booking if row.kind is Kind.CLICK]),
-        ]
-        for click, of_kind in of_kinds:
-            if of_kind:
-                bookings.append(numbers[booking_id])
-                clicks.append(click)
-                keys.append(b"".join(of_kind))
-    return bookings, clicks, keys
+    groups: dict[tuple[str, Kind], list[bytes]] = {}
+    for booking_id, key, kind, _ in rows:
+        if (group := groups.get((booking_id, kind))) is None:
+            group = groups[booking_id, kind] = []
+        group.append(key)
+    order = sorted(groups, key=_impressions_first)
+    return (
+        [numbers[booking_id] for booking_id, _ in order],
+        [kind is Kind.CLICK for _, kind in order],
+        [b"".join(groups[group]) for group in order],
+    )
+
+
+def _impressions_first(group: tuple[str, Kind]) -> tuple[str, bool]:
+    booking_id, kind = group
+    return booking_id, kind is Kind.CLICK
 
 
 SiteCounts = tuple[list[int], list[int], list[int], list[int]]

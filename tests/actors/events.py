@@ -7,6 +7,7 @@ from actors.clock import Clock
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Kind
 from actors.events.state import VisitorHasher
+from actors.events.store import EventStore
 from actors.kernel.actor import ActorLimits
 from tests.doubles.events import MemoryEvents
 from tests.doubles.tables import Memory
@@ -51,9 +52,10 @@ def deduper(
     remember: int = 1_000,
     limits: ActorLimits | None = None,
     hasher: VisitorHasher | None = None,
+    store: EventStore | None = None,
 ) -> EventDeduper:
     return EventDeduper(
-        MemoryEvents(memory),
+        store or MemoryEvents(memory),
         clock or HandClock(NOON_MS),
         hasher or VisitorHasher(SECRET),
         node=node,

@@ -2,17 +2,20 @@
 
 import random
 from collections import Counter
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import pytest
 import trio
 
 from actors.events.actor import RecentKeys
+from actors.events.messages import Row
 from actors.events.state import VisitorHasher
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
-from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from tests.actors.events import DAY, MIDNIGHT_MS, SECRET, a_memory, clicked, deduper, kept, seen
+from tests.doubles.events import MemoryEvents
 from tests.fakes import HandClock, Step, TrioClock, after, kinds, now, together
 
 AWAY, LOST = StorageUnavailable("away"), OutcomeUnknown("broken")
@@ -125,6 +128,26 @@ async def test_while_a_commit_is_under_way_nothing_is_known() -> None:
         results = await together(now(events.record, [seen(1)]), after(1, events.record, [seen(1)]))
     assert kinds(results) == [StorageUnavailable, list]
     assert results[1] == [False], "the store had kept it before it went away"
+
+
+async def test_what_was_committed_while_it_was_queued_again_is_not_offered_to_the_store() -> None:
+    memory, offered = a_memory(before=[2.0]), list[int]()
+
+    class Store(MemoryEvents):
+        async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+            offered.append(len(rows))
+            return await super().record(batch_id, day, rows)
+
+    events = deduper(memory, store=Store(memory))
+    async with running([events]):
+        first, *again = await together(
+            now(events.record, [seen(1), seen(2)]),
+            after(1, events.record, [seen(2), seen(3)]),
+            after(1, events.record, [seen(1)]),
+        )
+    assert (first, again) == ([True, True], [[False, True], [False]])
+    assert offered == [2, 1]
+    assert kept(memory) == {DAY: 3}
 
 
 async def test_the_memory_is_bounded_and_forgets_the_oldest() -> None:

@@ -64,6 +64,15 @@ class Processor:
         return step if isinstance(step, RefundAttempt) else RefundAttempt(step)
 
 
+class Silent(Processor):
+    """A processor that never answers."""
+
+    async def refund(self, booking: Booking) -> RefundAttempt:
+        self.refunds.append(booking.id)
+        await trio.sleep_forever()
+        raise AssertionError("it sleeps for ever")
+
+
 def _booking(name: str, status: BookingStatus, **fields: object) -> Booking:
     booking = Booking(
         id=name,
@@ -138,6 +147,18 @@ async def test_many_holds_end_in_one_batch() -> None:
         await trio.sleep(60 + SWEEP)
         assert memory.slot_weeks == {}
         assert memory.journal["one/bookings"] <= 2
+
+
+async def test_a_refund_that_a_node_is_making_is_left_to_it_until_its_lease_ends() -> None:
+    memory, silent, other = _memory(_paid_back()), Silent(), Processor()
+    async with _sweeping(memory, silent):
+        await trio.sleep(1)
+        async with _sweeping(memory, other, node="two"):
+            await trio.sleep(SweeperLimits(SWEEP, RETRY).lease_seconds - 2)
+            assert (silent.refunds, other.refunds) == (["b1"], [])
+            await trio.sleep(2 + SWEEP)
+            assert other.refunds == ["b1"]
+    assert memory.bookings["b1"].status is BookingStatus.REFUNDED
 
 
 async def test_a_due_refund_is_made_once() -> None:

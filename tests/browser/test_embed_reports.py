@@ -179,6 +179,7 @@ def test_an_event_beyond_the_fetches_that_outlive_a_page_is_sent_without(visit: 
     visitor = visit(PAGE, before=REJECTS_KEEPALIVE, frozen=True, placements=[placement()])
     seen_for_a_second(visitor)
     visitor.page.clock.run_for(1_000)
+    visitor.settled()
     assert visitor.events("impression") == ["bok_1"]
 
 

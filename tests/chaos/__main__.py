@@ -6,7 +6,7 @@ import sys
 
 import trio
 
-from tests.chaos.campaign import run
+from tests.chaos.campaign import NODES, run
 from tests.chaos.ground import ground
 from tests.chaos.plan import Kind
 from tests.chaos.report import lines
@@ -16,6 +16,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--minutes", type=float, default=2.0, help="for how long faults are made, about")
     parser.add_argument("--seed", type=int, help="the plan of faults and of clients; by default another one each time")
+    parser.add_argument("--nodes", type=int, default=NODES, help=f"how many nodes there are ({NODES})")
     given = parser.parse_args()
     seed = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
 
@@ -23,12 +24,12 @@ def main() -> int:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
-    again = f"make chaos MINUTES={given.minutes:g} SEED={seed}"
+    again = f"make chaos MINUTES={given.minutes:g} SEED={seed} NODES={given.nodes}"
     out(f"seed {seed}, about {given.minutes:g} min; to repeat: {again}")
     with ground(given.minutes) as place:
         if place.disk is None:
             out(f"no file system can be mounted here; skipped: {Kind.DISK_FULL}")
-        report = trio.run(run, place, seed, 60.0 * given.minutes, out)
+        report = trio.run(run, place, seed, 60.0 * given.minutes, out, given.nodes)
     for line in lines(report):
         out(line)
     if report.verdict.found:

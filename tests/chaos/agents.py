@@ -43,9 +43,11 @@ class Addressee(Caller):
 
 @dataclass(slots=True)
 class Agent(Addressee):
-    """Uses one key after another."""
+    """Uses one key after another, and claims a share of them."""
 
     name: ClassVar[str] = "agent"
+
+    claims: float = CLAIMED
 
     async def once(self) -> None:
         reply = await self.ask("mint", "/api/v1/auth/agent", {})
@@ -54,7 +56,7 @@ class Agent(Addressee):
         minted = reply.json()
         key = self.answers.keys[minted["apiKey"]] = Key(minted["apiKey"])
         await self._spend(key)
-        if self.chance.random() < CLAIMED:
+        if self.chance.random() < self.claims:
             await self._claim(key, minted["claimToken"])
             await self._spend(key)
 
@@ -62,9 +64,7 @@ class Agent(Addressee):
         for _ in range(self.chance.randint(*TIMES)):
             if self.stop.is_set():
                 return
-            key.sent += 1
-            reply = await self.ask("spend", self.chance.choice(SPENT), key=key.text)
-            key.answered += reply is not None and reply.status == 200
+            await self.ask("spend", self.chance.choice(SPENT), key=key.text)
             await self.think()
 
     async def _claim(self, key: Key, token: str) -> None:

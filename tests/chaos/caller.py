@@ -11,6 +11,7 @@ import trio
 
 from tests.acceptance.clients import Reply, Torn, Unanswered, Wire
 from tests.chaos.history import LOST, Answers, Request
+from tests.chaos.recording import Sent, now_ms
 
 PATIENCE_SECONDS = 20.0
 THINKING_SECONDS = 0.04
@@ -33,6 +34,8 @@ class Caller:
     stop: trio.Event = field(default_factory=trio.Event)
     node: int = field(default=0, init=False)
     _wire: Wire | None = field(default=None, init=False)
+    _who: str = field(default="", init=False)
+    """The name in the history, unlike that of any other client."""
 
     async def run(self) -> None:
         """Repeat `once` until stopped."""
@@ -65,20 +68,28 @@ class Caller:
         if wire is None:
             return None
         sent = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        began, reply = trio.current_time(), None
+        fields = {**({"authorization": f"Bearer {key}"} if key else {}), **(headers or {})}
+        method = method or ("GET" if body is None else "POST")
+        began, began_ms, reply = trio.current_time(), now_ms(), None
         try:
             with trio.move_on_after(PATIENCE_SECONDS):
-                await wire.send(
-                    path, key, method=method or ("GET" if body is None else "POST"), body=sent, headers=headers
-                )
+                await wire.send(path, method=method, body=sent, headers=fields)
                 reply = await wire.read()
         except (Unanswered, Torn):
             pass
+        finally:
+            # Also of a client that is stopped while it waits: its request may have taken effect.
+            self._record(began_ms, Sent(method, path, fields, sent), reply)
         outcome = LOST if reply is None else f"{reply.status} {_error(reply)}".strip()
         self.answers.note(Request(self.name, what, self.node, began, trio.current_time(), outcome))
         if reply is None or reply.headers.get("connection", "").lower() == "close":
             self.close()
         return reply
+
+    def _record(self, began_ms: float, sent: Sent, reply: Reply | None) -> None:
+        if self.answers.recording is not None:
+            self._who = self._who or self.answers.recording.named(self.name)
+            self.answers.recording.note(self._who, self.nodes[self.node], began_ms, sent, reply)
 
     async def insist(self, what: str, path: str, body: object = None, **more: str | None) -> Reply | None:
         """Repeat a request until its answer is neither lost nor 503. Returns None once `stop` is set."""

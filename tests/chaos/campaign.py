@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,25 +18,30 @@ from storage.connection.target import Target
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, serving
 from tests.chaos.agents import Agent, Person
+from tests.chaos.auditor import audit
 from tests.chaos.caller import Caller
 from tests.chaos.clock import VARIABLE, Steps
 from tests.chaos.faults import suffer
 from tests.chaos.ground import Ground
 from tests.chaos.history import Answers, Happened, Stored
-from tests.chaos.journeys import Administrator, Customer, approve
+from tests.chaos.journeys import Administrator, Customer
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.plan import STEP_SECONDS, Fault, Kind, plan
-from tests.chaos.readers import Visitor
-from tests.chaos.setting import SLOTS, sponsored
-from tests.chaos.sponsors import Account, Sponsor
+from tests.chaos.readers import Owner, Visitor
+from tests.chaos.recording import judged, recording
+from tests.chaos.setting import SLOTS, Setting, founded
+from tests.chaos.sponsors import Sponsor
 from tests.chaos.stage import Node, Stage
-from tests.chaos.stored import read_stored, working
+from tests.chaos.stored import read_stored
 from tests.chaos.websites import COUNTING, Website
 from tests.storage.proxy import proxied
 
 NODES, WEBSITES, AGENTS, PERSONS, SPONSORS_AN_ACCOUNT, READERS = 2, 10, 4, 2, 2, 3
 SILENCE_SECONDS = 3.0
 """The default of `database.statement_seconds`, after which a server over TCP leaves a client that is silent."""
+
+VISIBLE_MS = 60_000
+"""A node that was frozen, or whose network was, may show what it remembers for so long."""
 
 SETTINGS: Settings = {
     **ROOMY,
@@ -75,67 +80,65 @@ class Report:
     verdict: Verdict
 
 
-async def run(ground: Ground, seed: int, seconds: float, out: Callable[[str], None]) -> Report:
-    """Inject faults for about `seconds`. This may kill the Postgres of `ground`; it runs again on return."""
+async def run(ground: Ground, seed: int, seconds: float, out: Callable[[str], None], count: int = NODES) -> Report:
+    """Inject faults for about `seconds` while `count` nodes serve. This may kill the Postgres of `ground`; it runs again on
+    return."""
     without = [] if ground.disk is not None else [Kind.DISK_FULL]
     faults = plan(seed, seconds, without)
     database = ground.postgres.fresh_database()
-    answers, happened = Answers(), Happened()
+    happened = Happened()
     happened.planned.update(str(fault.kind) for fault in faults)
     began_ms = SystemClock().now_ms()
-    with ThreadPoolExecutor(1) as starter, ExitStack() as services:
+    reach_ms = max(map(abs, STEP_SECONDS)) * 1_000 + MINUTE_MS
+    with (
+        recording(f"chaos-{seed}", clock_ms=reach_ms, visible_ms=VISIBLE_MS) as history,
+        ThreadPoolExecutor(1) as starter,
+        ExitStack() as services,
+    ):
+        answers = Answers(history)
         async with proxied(Target(host=str(ground.postgres.sockets), user="catalog", database=database)) as proxy:
             proxy.silence_seconds = SILENCE_SECONDS
-            hosts = [proxy.target.host] + [str(ground.postgres.sockets)] * (NODES - 1)
+            hosts = [proxy.target.host] + [str(ground.postgres.sockets)] * (count - 1)
             nodes = [
                 await trio.to_thread.run_sync(_node, services, ground.place, number, f"/{database}?host={host}")
                 for number, host in enumerate(hosts)
             ]
-            bookings, accounts = await trio.to_thread.run_sync(sponsored, nodes[0].service, answers)
-            await trio.to_thread.run_sync(approve, nodes[0].service, accounts, answers)
-            before = await trio.to_thread.run_sync(read_stored, ground.postgres, database, answers)
-            stage = Stage(nodes, ground, proxy, bookings, answers, happened, accounts, starter)
-            await _suffer(stage, faults, seed, accounts, out)
-            works = await working({node.number: node.url for node in nodes}, answers)
+            stage = Stage(nodes, ground, proxy, answers, happened, starter)
+            async with trio.open_nursery() as watching:
+                watching.start_soon(stage.watch_cores)
+                stage.setting = await founded(nodes[0].service, answers)
+                await _suffer(stage, faults, seed, out)
+                await audit(stage.urls, answers, stage.setting)
+                watching.cancel_scope.cancel()
             await _stop(stage)
-        after = await trio.to_thread.run_sync(read_stored, ground.postgres, database, answers)
-    after.works = works
-    reach_ms = max(map(abs, STEP_SECONDS)) * 1_000 + MINUTE_MS
+        after = await trio.to_thread.run_sync(read_stored, ground.postgres, database)
     days = range(day_of(began_ms - reach_ms), day_of(SystemClock().now_ms() + reach_ms) + 1)
     hasher = VisitorHasher(derived(SECRET.encode(), "visitors"))
-    clients = {client.name for client in (Website, Agent, Person, Sponsor, Visitor, Customer, Administrator)}
-    return Report(faults, answers, happened, after, judge(answers, happened, before, after, hasher, days, clients))
+    clients = {client.name for client in (Website, Agent, Person, Sponsor, Visitor, Owner, Customer, Administrator)}
+    verdict = judge(answers, happened, after, hasher, days, clients)
+    broken, verdict.told = judged(history.path)
+    verdict.found += broken
+    return Report(faults, answers, happened, after, verdict)
 
 
-async def _suffer(
-    stage: Stage, faults: list[Fault], seed: int, accounts: list[Account], out: Callable[[str], None]
-) -> None:
+async def _suffer(stage: Stage, faults: list[Fault], seed: int, out: Callable[[str], None]) -> None:
     stop = trio.Event()
-    async with trio.open_nursery() as watching:
-        watching.start_soon(stage.watch_cores)
-        async with trio.open_nursery() as nursery:
-            urls = {node.number: node.url for node in stage.nodes}
-            usual = clients_of(urls, stage.answers, stage.bookings, accounts, seed, stop)
-            for client in (*usual, *_customers_of(urls, stage.answers, accounts, seed, stop)):
-                nursery.start_soon(client.run)
-            began = trio.current_time()
-            for fault in faults:
-                made = await suffer(stage, fault)
-                stage.happened.faults.append(made)
-                healed = max(made.healed_seconds)
-                at, took = made.began - began, made.ended - made.began
-                out(f"{at:6.1f} s  {fault}: took {took:.1f} s, hits {made.hit}, recovered after {healed:.2f} s")
-            stop.set()
-        watching.cancel_scope.cancel()
+    async with trio.open_nursery() as nursery:
+        usual = clients_of(stage.urls, stage.answers, stage.setting, seed, stop)
+        for client in (*usual, *_customers_of(stage.urls, stage.answers, stage.setting, seed, stop)):
+            nursery.start_soon(client.run)
+        began = trio.current_time()
+        for fault in faults:
+            made = await suffer(stage, fault)
+            stage.happened.faults.append(made)
+            healed = max(made.healed_seconds)
+            at, took = made.began - began, made.ended - made.began
+            out(f"{at:6.1f} s  {fault}: took {took:.1f} s, hits {made.hit}, recovered after {healed:.2f} s")
+        stop.set()
 
 
 def clients_of(
-    nodes: Mapping[int, str],
-    answers: Answers,
-    bookings: Sequence[str],
-    accounts: Sequence[Account],
-    seed: int,
-    stop: trio.Event,
+    nodes: Mapping[int, str], answers: Answers, setting: Setting, seed: int, stop: trio.Event
 ) -> list[Caller]:
     """Create all clients of nodes, given by their URLs, each with its own random stream derived from the seed."""
     first_week = week_of(SystemClock().now_ms()) + WEEK_MS
@@ -156,18 +159,20 @@ def clients_of(
             slots=SLOTS,
             first_week_ms=first_week,
         )
-        for number, account in enumerate(accounts)
+        for number, account in enumerate(setting.accounts)
         for each in range(SPONSORS_AN_ACCOUNT)
     ]
-    websites = some(Website, WEBSITES, bookings=bookings)
-    return [*websites, *some(Agent, AGENTS), *some(Person, PERSONS), *some(Visitor, READERS), *sponsors]
+    websites = some(Website, WEBSITES, bookings=setting.bookings)
+    owners = some(Owner, 1, bookings=setting.bookings, key=setting.accounts[0].key)
+    return [*websites, *some(Agent, AGENTS), *some(Person, PERSONS), *some(Visitor, READERS), *owners, *sponsors]
 
 
 def _customers_of(
-    nodes: Mapping[int, str], answers: Answers, accounts: Sequence[Account], seed: int, stop: trio.Event
+    nodes: Mapping[int, str], answers: Answers, setting: Setting, seed: int, stop: trio.Event
 ) -> list[Caller]:
     """Create a customer of each account, and an administrator."""
     first_week = week_of(SystemClock().now_ms()) + WEEK_MS
+    accounts = setting.accounts
     ads = [account.campaign for account in accounts]
     administrator = Administrator(
         nodes, answers, random.Random(f"administrator of {seed}"), stop, key=accounts[0].key, campaigns=ads

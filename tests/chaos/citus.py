@@ -2,8 +2,8 @@
 
 Three nodes record events on an empty database of the cluster, whose servers run on this machine: the data directory of the
 coordinator comes first, then those of the workers. A directory given by `--spare` belongs to a server that is added.
-Servers and nodes are killed and frozen, shards moved and split, partitions made and dropped. Then every answer is compared
-with the rows and the counts. Exits with 1 if a promise was broken.
+Servers and nodes are killed and frozen, shards moved and split, partitions made and dropped. Then the history of all answers
+is judged, and the counts are compared with the rows. Exits with 1 if a promise was broken.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,9 +31,13 @@ from actors.events.state import VisitorHasher
 from service.running.server_secret import derived
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, children_of, serving
-from tests.chaos.campaign import complaints
+from tests.chaos.auditor import audit
+from tests.chaos.campaign import VISIBLE_MS, complaints
 from tests.chaos.history import LOST, Answers, Stored
 from tests.chaos.judge import ANSWER_SECONDS, FINE, HEALED_SECONDS, broken_counts
+from tests.chaos.readers import Owner
+from tests.chaos.recording import judged, recording
+from tests.chaos.setting import founded
 from tests.chaos.stored import COUNTS, EVERY_KEY, SECRETS, SITE_COUNTS, add_counts
 from tests.chaos.websites import COUNTING, Website
 
@@ -164,8 +168,8 @@ class Run:
     cluster: Cluster
     nodes: list[Node]
     chance: random.Random
-    bookings: list[str]
-    answers: Answers = field(default_factory=Answers)
+    bookings: Sequence[str]
+    answers: Answers
     spans: list[tuple[int, float, float]] = field(default_factory=list)
     """Times in which a node was frozen: the node, begin and end."""
     faults: list[Callable[["Run"], Awaitable[None]]] = field(default_factory=list)
@@ -390,10 +394,11 @@ async def _healed(run: Run) -> float:
     return trio.current_time() - began
 
 
-def judge(run: Run, before: Stored, after: Stored, days: range) -> list[str]:
-    """Every broken promise."""
+def judge(run: Run, after: Stored, days: range) -> list[str]:
+    """Every broken promise that the history does not show."""
     hasher = VisitorHasher(derived(SECRET.encode(), "visitors"))
-    found = [*run.found, *broken_counts(run.answers, before, after, hasher, days)]
+    found = [*run.found, *broken_counts(run.answers, after, hasher, days)]
+    found += [f"no answer at the end: {each}" for each in run.answers.unanswered]
     for request in run.answers.notable:
         frozen = sum(
             max(0.0, min(ended, request.ended) - max(began, request.began))
@@ -419,12 +424,11 @@ async def campaign(
 ) -> list[str]:
     """Run for about `seconds`. Returns every broken promise."""
     began_ms = SystemClock().now_ms()
-    with ExitStack() as services:
+    with recording(f"citus-{seed}", visible_ms=VISIBLE_MS) as history, ExitStack() as services:
         nodes = [await trio.to_thread.run_sync(_node, services, place, number, cluster.url) for number in range(NODES)]
-        placements = nodes[0].service.get("/api/v1/sponsors/placements").json()["placements"]
-        before = Stored()
-        add_counts(before, await cluster.ask(COUNTS), await cluster.ask(SITE_COUNTS))
-        run = Run(cluster, nodes, random.Random(seed), [each["bookingId"] for each in placements])
+        answers = Answers(history)
+        setting = await founded(nodes[0].service, answers)
+        run = Run(cluster, nodes, random.Random(seed), setting.bookings, answers)
         run.faults = [fault for fault in FAULTS if only in _name(fault)]
         run.unchecked = unchecked
         stop = trio.Event()
@@ -432,9 +436,12 @@ async def campaign(
             urls = {node.number: node.service.url for node in nodes}
             for number in range(WEBSITES):
                 chance = random.Random(f"{number} of {seed}")
-                nursery.start_soon(Website(urls, run.answers, chance, stop, bookings=run.bookings).run)
+                nursery.start_soon(Website(urls, answers, chance, stop, bookings=run.bookings).run)
+            owner = Owner(urls, answers, random.Random(seed), stop, key=setting.accounts[0].key, bookings=run.bookings)
+            nursery.start_soon(owner.run)
             await suffer(run, seconds, out)
             stop.set()
+        await audit(urls, answers, setting)
         for node in nodes:
             node.service.terminate()
             code = await trio.to_thread.run_sync(node.service.wait)
@@ -455,7 +462,10 @@ async def campaign(
         f"slowest answer {run.answers.slowest:.2f} s; "
         + ", ".join(f"{what} {times}" for what, times in run.made.items())
     )
-    return judge(run, before, after, range(day_of(began_ms), day_of(SystemClock().now_ms()) + 1))
+    broken, told = judged(history.path)
+    for line in told:
+        out(line)
+    return [*broken, *judge(run, after, range(day_of(began_ms), day_of(SystemClock().now_ms()) + 1))]
 
 
 def _complaints(place: Path) -> list[str]:

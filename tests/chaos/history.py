@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from actors.events.messages import Event, Kind
+from tests.chaos.recording import Recording
 
 LOST = "lost"
 """The outcome of a request whose connection ended before its answer."""
@@ -67,14 +68,13 @@ class Made:
 class Key:
     """An answered key.
 
-    `sent` and `answered` count the requests charged to it; `claimed` is whether an email owns it now.
+    `claimed` is whether its email owns it now; `owner` is the email that the service names at the end.
     """
 
     text: str
-    sent: int = 0
-    answered: int = 0
     email: str = ""
     claimed: bool = False
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,6 @@ class Wish:
     campaign: str
     slot: str
     week_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The status of a booking as answered."""
-
-    booking: str
-    status: str
 
 
 @dataclass(slots=True)
@@ -123,8 +115,9 @@ OTHER = "other"
 
 @dataclass(slots=True)
 class Answers:
-    """Everything sent and answered."""
+    """Everything sent and answered. The `recording` has it in the judge's format."""
 
+    recording: Recording | None = None
     outcomes: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     """Outcomes, counted by client and request."""
     slowest: float = 0.0
@@ -136,13 +129,15 @@ class Answers:
     unit_ignored: bool = False
     """Whether some nodes know no unit: an event of the unit day may then count by its visitor id, too."""
     recorded: Counter[Event] = field(default_factory=Counter)
-    duplicates: set[Event] = field(default_factory=set)
 
     keys: dict[str, Key] = field(default_factory=dict)
     wishes: set[Wish] = field(default_factory=set)
     booked: defaultdict[Wish, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Booking ids answered for each wish."""
-    statuses: list[Status] = field(default_factory=list)
+    checked_out: dict[str, str] = field(default_factory=dict)
+    """Bookings whose checkout was requested, with the key of their account."""
+    paid: set[str] = field(default_factory=set)
+    """Bookings that a page called paid."""
     sessions: dict[str, str] = field(default_factory=dict)
     """Emails of browser sessions, by token."""
     asked_back: set[str] = field(default_factory=set)
@@ -155,6 +150,8 @@ class Answers:
     """Headlines that an administrator has approved, or tried to, by campaign."""
     visible: list[tuple[str, str]] = field(default_factory=list)
     """Campaigns with the headline that an answer called approved."""
+    unanswered: list[str] = field(default_factory=list)
+    """Requests at the end, when all is well, that were answered by nothing but 503."""
 
     def note(self, request: Request) -> None:
         self.outcomes[f"{request.client}: {request.what}"][request.outcome] += 1
@@ -208,12 +205,6 @@ class Stored:
     counts: Counter[tuple[str, int, Kind]] = field(default_factory=Counter)
     site_counts: Counter[tuple[str, int, Kind, str]] = field(default_factory=Counter)
     """Counts by website."""
-    used: dict[str, int] = field(default_factory=dict)
-    """How often each key was charged."""
-    works: dict[str, str] = field(default_factory=dict)
-    """The answer to each key, and to the token of each session, at the end."""
-    emails: dict[str, str] = field(default_factory=dict)
-    """The email of each claimed key."""
     bookings: dict[str, Booked] = field(default_factory=dict)
     slot_weeks: list[tuple[str, int, str]] = field(default_factory=list)
     """Slot, week and booking."""
@@ -223,7 +214,5 @@ class Stored:
     """Actions and targets of audit records."""
     mails: dict[str, str] = field(default_factory=dict)
     """Templates of the messages in the outbox."""
-    numbers: list[tuple[str, int]] = field(default_factory=list)
-    """Series and numbers of invoices and credit notes."""
     ads: dict[str, str] = field(default_factory=dict)
     """Headlines of campaigns."""

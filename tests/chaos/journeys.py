@@ -1,33 +1,17 @@
 """After a payment or an approval: customers ask for refunds and edit running ads, administrators decide on both."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
-import httpx
-
 from tests.acceptance.clients import Reply
-from tests.acceptance.processes import Service
 from tests.chaos.caller import Caller
-from tests.chaos.history import Answers
-from tests.chaos.setting import CAMPAIGN
-from tests.chaos.sponsors import BOOKINGS, Account, Sponsor
+from tests.chaos.setting import ADMIN, CAMPAIGN, CAMPAIGNS
+from tests.chaos.sponsors import BOOKINGS, Sponsor
 
-CAMPAIGNS = "/api/v1/sponsors/campaigns"
-ADMIN = "/api/v1/admin/sponsorships"
-ASKS, EDITS, DECLINES, REJECTS = 0.6, 0.5, 0.5, 0.2
-"""Shares of paid bookings whose refund is requested, of rounds with an edit, of declined requests, and of rejected edits."""
-
-
-def approve(service: Service, accounts: Sequence[Account], answers: Answers) -> None:
-    """Approve the campaigns of all accounts with the key of the first, which administers."""
-    with httpx.Client(base_url=service.url, trust_env=False, timeout=30.0) as http:
-        for account in accounts:
-            path = f"{ADMIN}/campaigns/{account.campaign}/review"
-            headers = {"authorization": f"Bearer {accounts[0].key}"}
-            answer = http.post(path, json={"decision": "approve"}, headers=headers)
-            assert answer.status_code == 200, answer.text
-            answers.approved[account.campaign] = {CAMPAIGN["headline"]}
+ASKS, EDITS, DECLINES, REJECTS, AFRESH = 0.6, 0.5, 0.5, 0.2, 0.1
+"""Shares of paid bookings whose refund is requested, of rounds with an edit, of declined requests, of rejected edits, and of
+reads of the feed from its beginning."""
 
 
 @dataclass(slots=True)
@@ -39,13 +23,13 @@ class Customer(Sponsor):
     async def once(self) -> None:
         if self.chance.random() < EDITS:
             await self._edit()
-        booking = await self._booked()
+        booking = await self.booked(self._wish(), self.account.key)
         if booking is None:
             return
-        await self._pay(booking)
+        await self.pay(booking, self.account.key)
         if self.chance.random() < ASKS:
             await self._ask_back(booking)
-        self._note(await self.ask("read a booking", f"{BOOKINGS}/{booking}", key=self.account.key))
+        await self.ask("read a booking", f"{BOOKINGS}/{booking}", key=self.account.key)
 
     async def _ask_back(self, booking: str) -> None:
         self.answers.asked_back.add(booking)
@@ -55,7 +39,6 @@ class Customer(Sponsor):
         )
         if reply is not None and reply.status == 200:
             self.answers.requested.append(booking)
-        self._note(reply)
 
     async def _edit(self) -> None:
         words = f"Edit {self.chance.getrandbits(32):08x}"
@@ -73,14 +56,26 @@ class Administrator(Caller):
     name: ClassVar[str] = "administrator"
 
     key: str = ""
-    campaigns: Sequence[str] = field(default_factory=tuple)
+    campaigns: Sequence[str] = ()
+    cursor: str = ""
 
     async def once(self) -> None:
         if self.answers.requested and self.chance.random() < 0.5:
             await self._decide(self.chance.choice(self.answers.requested[-20:]))
         else:
             await self._review(self.chance.choice(self.campaigns))
+        await self.ask("read the audit", f"{ADMIN}/audit?limit=50", key=self.key)
+        await self._read_the_feed()
         await self.think()
+
+    async def _read_the_feed(self) -> None:
+        """Go on from the last cursor, and at times from the beginning."""
+        if self.chance.random() < AFRESH:
+            self.cursor = ""
+        path = "/api/v1/sponsors/webhook-events?limit=50" + (f"&cursor={self.cursor}" if self.cursor else "")
+        reply = await self.ask("read the feed", path, key=self.key)
+        if reply is not None and reply.status == 200:
+            self.cursor = reply.json()["cursor"] or ""
 
     async def _decide(self, booking: str) -> None:
         path = f"{ADMIN}/bookings/{booking}"

@@ -1,9 +1,11 @@
-"""Readers of public content: the catalog, placements, inventory and pages."""
+"""Readers: of public content, and the owner of the bookings that are shown."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tests.chaos.caller import Caller
+from tests.chaos.sponsors import BOOKINGS
 
 PATHS = {
     "list bots": "/api/v1/bots?limit=5",
@@ -29,3 +31,19 @@ class Visitor(Caller):
         if what == "search":
             path += str(self.chance.randrange(10_000))
         await self.ask(what, path)
+
+
+@dataclass(slots=True)
+class Owner(Caller):
+    """Reads how often the bookings were seen, in all and by day."""
+
+    name: ClassVar[str] = "owner"
+
+    key: str = ""
+    bookings: Sequence[str] = ()
+
+    async def once(self) -> None:
+        path = f"{BOOKINGS}/{self.chance.choice(self.bookings)}"
+        await self.ask("read counts", path, key=self.key)
+        await self.ask("read counts by day", f"{path}/delivery", key=self.key)
+        await self.think()

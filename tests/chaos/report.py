@@ -52,29 +52,22 @@ def _answers(report: Report) -> Iterator[str]:
 def _audit(report: Report) -> Iterator[str]:
     answers, after, verdict = report.answers, report.after, report.verdict
     claimed = sum(key.claimed for key in answers.keys.values())
-    charged = [(key.answered, after.used.get(text, 0), key.sent) for text, key in answers.keys.items()]
     rows = [
         ("requests", answers.requests),
         ("slowest answer, s", f"{answers.slowest:.2f}"),
         ("late only because the node was stopped", verdict.frozen),
         ("late only for lack of a core", len(verdict.starved)),
-        (
-            "events recorded: true / rows / never answered",
-            f"{len(answers.recorded)} / {len(after.rows)} / {verdict.unanswered}",
-        ),
+        ("events recorded: true / rows", f"{len(answers.recorded)} / {len(after.rows)}"),
         ("keys answered / claimed", f"{len(answers.keys)} / {claimed}"),
-        ("charges answered / counted / sent", " / ".join(str(sum(column)) for column in zip(*charged, strict=True))),
         ("sessions given", len(answers.sessions)),
         (
             "bookings answered / stored / held weeks",
             f"{len(answers.booked)} / {len(after.bookings)} / {len(after.slot_weeks)}",
         ),
-        (
-            "changes / mails / invoices and credit notes",
-            f"{len(after.audits)} / {len(after.mails)} / {len(after.numbers)}",
-        ),
+        ("changes / mails", f"{len(after.audits)} / {len(after.mails)}"),
         ("promises broken", len(verdict.found)),
     ]
     yield from table(("audit", ""), rows)
+    yield from (f"  {line}" for line in verdict.told)
     yield from (f"  delayed: {each}" for each in verdict.starved[:MOST_LINES])
     yield from (f"  BROKEN: {each}" for each in verdict.found[:MOST_LINES])

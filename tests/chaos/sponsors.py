@@ -8,9 +8,8 @@ from typing import ClassVar
 from urllib.parse import urlsplit
 
 from actors.times import WEEK_MS
-from tests.acceptance.clients import Reply
 from tests.chaos.caller import Caller
-from tests.chaos.history import Status, Wish
+from tests.chaos.history import Wish
 
 BOOKINGS = "/api/v1/sponsors/bookings"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -38,7 +37,35 @@ def body_of(wish: Wish) -> dict[str, object]:
 
 
 @dataclass(slots=True)
-class Sponsor(Caller):
+class Payer(Caller):
+    """A client that books and pays in test mode."""
+
+    async def booked(self, wish: Wish, key: str) -> str | None:
+        """The id of the booking, if one was answered."""
+        self.answers.wishes.add(wish)
+        reply = await self.insist("reserve", BOOKINGS, body_of(wish), key=key)
+        if reply is None or reply.status != 200:
+            return None
+        booking = str(reply.json()["booking"]["id"])
+        self.answers.booked[wish].add(booking)
+        return booking
+
+    async def pay(self, booking: str, key: str) -> None:
+        self.answers.checked_out[booking] = key
+        opened = await self.insist("check out", f"{BOOKINGS}/{booking}/checkout", {}, key=key)
+        if opened is None or opened.status != 200:
+            return
+        page = urlsplit(opened.json()["checkoutUrl"]).path
+        for _ in range(10):
+            paid = await self.ask("pay", page, b"do=pay", headers=FORM)
+            if paid is not None and paid.status == 200:
+                if b"<h1>Paid" in paid.body:
+                    self.answers.paid.add(booking)
+                break
+
+
+@dataclass(slots=True)
+class Sponsor(Payer):
     """A member of an account who books."""
 
     name: ClassVar[str] = "sponsor"
@@ -50,50 +77,15 @@ class Sponsor(Caller):
     past: deque[Wish] = field(default_factory=lambda: deque(maxlen=50))
 
     async def once(self) -> None:
-        booking = await self._booked()
+        booking = await self.booked(self._wish(), self.account.key)
         if booking is None:
             return
+        path, key = f"{BOOKINGS}/{booking}", self.account.key
         if self.chance.random() < PAYS:
-            await self._pay(booking)
+            await self.pay(booking, key)
         elif self.chance.random() < CANCELS:
-            reply = await self.insist("cancel", f"{BOOKINGS}/{booking}/cancel", {}, key=self.account.key)
-            self._note(reply)
-        self._note(await self.ask("read a booking", f"{BOOKINGS}/{booking}", key=self.account.key))
-
-    async def _booked(self) -> str | None:
-        """The id of a new booking, if one was answered."""
-        wish = self._wish()
-        self.answers.wishes.add(wish)
-        reply = await self._reserve(wish)
-        if reply is None or reply.status != 200:
-            return None
-        booking = self._note_status(reply)
-        self.answers.booked[wish].add(booking)
-        return booking
-
-    async def _reserve(self, wish: Wish) -> Reply | None:
-        return await self.insist("reserve", BOOKINGS, body_of(wish), key=self.account.key)
-
-    async def _pay(self, booking: str) -> None:
-        opened = await self.insist("check out", f"{BOOKINGS}/{booking}/checkout", {}, key=self.account.key)
-        if opened is None or opened.status != 200:
-            return
-        page = urlsplit(opened.json()["checkoutUrl"]).path
-        for _ in range(10):
-            paid = await self.ask("pay", page, b"do=pay", headers=FORM)
-            if paid is not None and paid.status == 200:
-                if b"<h1>Paid" in paid.body:
-                    self.answers.statuses.append(Status(booking, "paid"))
-                break
-
-    def _note(self, reply: Reply | None) -> None:
-        if reply is not None and reply.status == 200:
-            self._note_status(reply)
-
-    def _note_status(self, reply: Reply) -> str:
-        booking = reply.json()["booking"]
-        self.answers.statuses.append(Status(booking["id"], booking["status"]))
-        return str(booking["id"])
+            await self.insist("cancel", f"{path}/cancel", {}, key=key)
+        await self.ask("read a booking", path, key=key)
 
     def _wish(self) -> Wish:
         """Return a new wish, an earlier one, or an old key with another booking."""

@@ -17,7 +17,8 @@ from tests.chaos.caller import Caller
 from tests.chaos.clock import Steps
 from tests.chaos.ground import Ground
 from tests.chaos.history import OTHER, Answers, Happened, Key, Span, Wish
-from tests.chaos.sponsors import BOOKINGS, Account
+from tests.chaos.setting import PROBED, Setting
+from tests.chaos.sponsors import BOOKINGS
 from tests.chaos.sponsors import body_of as booking_body
 from tests.chaos.websites import EVENTS, note_events
 from tests.chaos.websites import body_of as event_body
@@ -51,9 +52,6 @@ class Node:
 BETWEEN_SECONDS = 0.05
 """How long a probe waits before it asks again."""
 
-PROBED = "chaos-probed"
-"""The slot of the one booking that probes request repeatedly."""
-
 
 @dataclass(slots=True)
 class Probe(Caller):
@@ -78,12 +76,15 @@ class Stage:
     nodes: list[Node]
     ground: Ground
     proxy: Proxy
-    bookings: list[str]
     answers: Answers
     happened: Happened
-    accounts: list[Account]
     starter: ThreadPoolExecutor
     """One thread that lives as long as the stage, because Postgres ends with the thread that started it."""
+    setting: Setting = field(init=False)
+
+    @property
+    def urls(self) -> dict[int, str]:
+        return {node.number: node.url for node in self.nodes}
 
     async def start_postgres(self) -> None:
         await trio.to_thread.run_sync(lambda: self.starter.submit(self.ground.postgres.start).result())
@@ -113,7 +114,7 @@ class Stage:
 
     async def _records(self, probe: Probe) -> None:
         while True:
-            event = Event(self.bookings[0], Kind.CLICK, str(uuid.uuid4()))
+            event = Event(self.setting.bookings[0], Kind.CLICK, str(uuid.uuid4()))
             self.answers.events[event] = OTHER
             reply = await probe.ask("report", EVENTS, event_body(event))
             note_events(self.answers, [event], reply)
@@ -129,7 +130,7 @@ class Stage:
 
     async def _reserves(self, probe: Probe) -> None:
         """Repeat one wish: the ledger has to repeat its first answer."""
-        account = self.accounts[0]
+        account = self.setting.accounts[0]
         next_week = week_of(SystemClock().now_ms()) + WEEK_MS
         wish = Wish(account.tenant, str(uuid.UUID(int=1)), account.campaign, PROBED, next_week)
         self.answers.wishes.add(wish)
@@ -155,12 +156,19 @@ class Stage:
                     waited_now = waited_seconds(node.pid)
                     # Waiting of another process during its start delayed no request.
                     since = waited[node.number] if pids.get(node.number) == node.pid else waited_now
-                    lacked = min(now - looked, waited_now - since + own_now - own)
+                    lacked = min(now - looked, max(0.0, waited_now - since) + own_now - own)
                     self.happened.waits[node.number].note(now, lacked)
                     pids[node.number], waited[node.number] = node.pid, waited_now
             looked, own = now, own_now
 
 
 def waited_seconds(pid: int) -> float:
-    """Return how long the main thread of a process, 0 being this one, has been ready to run without a core."""
-    return int(Path(f"/proc/{pid or 'self'}/schedstat").read_text().split()[1]) / 1e9
+    """Return how long the threads of a process, 0 being this one, have been ready to run without a core.
+
+    Threads count, because a node loads its pages in one. Those that have ended meanwhile do not.
+    """
+    waited = 0
+    for thread in Path(f"/proc/{pid or 'self'}/task").iterdir():
+        with suppress(OSError):
+            waited += int((thread / "schedstat").read_text().split()[1])
+    return waited / 1e9

@@ -1,5 +1,5 @@
 """An upgrade without downtime: two nodes of the previous release are replaced, one after the other, under the clients of a
-chaos run, and the database is migrated meanwhile. Every answer is then held against what is stored.
+chaos run, and the database is migrated meanwhile. Then the history of all answers is judged, and what is stored.
 """
 
 from collections import Counter
@@ -17,14 +17,16 @@ from service.running.server_secret import derived
 from tests.acceptance.postgres import PostgresServer, free_port
 from tests.acceptance.processes import SECRET, Service, Settings, command, serving
 from tests.chaos.agents import Agent, Person
+from tests.chaos.auditor import audit
 from tests.chaos.campaign import SETTINGS, clients_of, complaints
 from tests.chaos.history import Answers, Happened, Span
 from tests.chaos.judge import Verdict, judge
-from tests.chaos.readers import Visitor
+from tests.chaos.readers import Owner, Visitor
+from tests.chaos.recording import judged, recording
 from tests.chaos.releases import Release
-from tests.chaos.setting import sponsored
-from tests.chaos.sponsors import Account, Sponsor
-from tests.chaos.stored import read_stored, working
+from tests.chaos.setting import Setting, founded
+from tests.chaos.sponsors import Sponsor
+from tests.chaos.stored import read_stored
 from tests.chaos.websites import Website
 
 NODES = 2
@@ -65,30 +67,34 @@ class Upgrade:
         self.postgres.ask(f"create database {self.database}", database="postgres")
         began_ms = SystemClock().now_ms()
         self.nodes = [await trio.to_thread.run_sync(self._old, number) for number in range(NODES)]
-        bookings, accounts = await trio.to_thread.run_sync(self._sponsored)
-        before = await trio.to_thread.run_sync(read_stored, self.postgres, self.database, self.answers)
-        self.answers.unit_ignored = True
-        await self._under_load(bookings, accounts, seed)
-        works = await working(self._urls(), self.answers)
+        # Nodes of the last release know no unit, so that nobody knows whether two visitors of a day are one.
+        with recording("upgrade", address="") as history:
+            self.answers.recording, self.answers.unit_ignored = history, True
+            setting = await founded(self.nodes[0], self.answers)
+            await self._under_load(setting, seed)
+            await audit(self._urls(), self.answers, setting)
         for number in range(NODES):
             await self._end(number)
             # The log of the last release cannot be corrected any more. Its answers count.
             self.happened.complaints += complaints([self.nodes[number].log()])
-        after = await trio.to_thread.run_sync(read_stored, self.postgres, self.database, self.answers)
-        after.works = works
+        after = await trio.to_thread.run_sync(read_stored, self.postgres, self.database)
         days = range(day_of(began_ms), day_of(SystemClock().now_ms()) + 1)
         hasher = VisitorHasher(derived(SECRET.encode(), "visitors"))
-        clients = {client.name for client in (Website, Agent, Person, Sponsor, Visitor)}
-        verdict = judge(self.answers, self.happened, before, after, hasher, days, clients)
+        clients = {client.name for client in (Website, Agent, Person, Sponsor, Visitor, Owner)}
+        verdict = judge(self.answers, self.happened, after, hasher, days, clients)
+        broken, verdict.told = judged(history.path)
+        verdict.found += broken
         self.out(
             f"{self.answers.requests} requests, {len(self.answers.recorded)} events, {len(self.answers.keys)} keys"
         )
+        for line in (*verdict.told, *verdict.found):
+            self.out(line)
         return Upgraded(verdict, self.answers, self.unavailable)
 
-    async def _under_load(self, bookings: list[str], accounts: list[Account], seed: int) -> None:
+    async def _under_load(self, setting: Setting, seed: int) -> None:
         stop = trio.Event()
         async with trio.open_nursery() as nursery:
-            for client in clients_of(self._urls(), self.answers, bookings, accounts, seed, stop):
+            for client in clients_of(self._urls(), self.answers, setting, seed, stop):
                 if isinstance(client, Website):
                     client.names_clients = False
                 nursery.start_soon(client.run)
@@ -131,9 +137,6 @@ class Upgrade:
     def _new(self, number: int) -> Service:
         place, bind = self.place / f"new-{number}", f"127.0.0.1:{self.ports[number]}"
         return self.services.enter_context(serving(place, self._settings(), bind=bind))
-
-    def _sponsored(self) -> tuple[list[str], list[Account]]:
-        return sponsored(self.nodes[0], self.answers)
 
     async def _migrate(self) -> None:
         await trio.to_thread.run_sync(lambda: command("migrate", settings=self._settings()))

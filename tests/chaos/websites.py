@@ -12,6 +12,7 @@ from actors.events.state import visitor_of_day
 from tests.acceptance.clients import Reply
 from tests.chaos.caller import Caller
 from tests.chaos.history import OTHER, Answers
+from tests.chaos.recording import HERE
 
 EVENTS, BATCH = "/api/v1/sponsors/events", "/api/v1/sponsors/events/batch"
 SITES = (OTHER, "one.example.com", "two.example.com")
@@ -23,7 +24,6 @@ AGAIN = 0.25
 
 BY_DAY = 0.5
 """The share of visitors in the unit day. Each has the address of all clients and a user agent of its own."""
-HERE = "127.0.0.1"
 
 BATCHES, BATCH_SIZE = 0.1, 20
 REMEMBERED = 400
@@ -109,16 +109,14 @@ def by_device(event: Event) -> Event:
 
 
 def note_events(answers: Answers, events: Sequence[Event], reply: Reply | None) -> None:
-    """Record which events were answered as recorded, and which as duplicates."""
+    """Count which events were answered as recorded."""
     if reply is None or reply.status != 200:
         return
     answer = reply.json()
-    results = answer.get("results") or [answer | {"dropped": reply.headers.get("x-event-dropped")}]
+    results = answer.get("results") or [answer]
     assert len(results) == len(events), "a batch has an answer for each event"
     for event, result in zip(events, results, strict=True):
         if "error" in result:
             assert result == {"error": "service_unavailable"}
         elif result["recorded"]:
             answers.recorded[event] += 1
-        elif result["dropped"] == "duplicate":
-            answers.duplicates.add(event)

@@ -1,6 +1,7 @@
 """Graceful stop: idle connections close at once, requests in flight finish, and every wait has a limit."""
 
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -11,10 +12,11 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from service.http.asgi import App, Receive, Scope, Send
+from service.http.closing import end_connecting
 from service.http.engine import Engine
-from service.http.limits import LAST_CALL_SECONDS, LAST_MOMENT_SECONDS
+from service.http.limits import HANDSHAKE_SECONDS, LAST_CALL_SECONDS, LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenAddress
-from service.http.listeners import open_listeners
+from service.http.listeners import adopted_listeners, open_listeners
 from service.http.server import TICK_SECONDS, Server
 from service.http.transports import SocketTransport
 from service.web.error_responses import handlers
@@ -186,6 +188,49 @@ async def test_connections_queued_at_the_stop_are_answered_and_idle_ones_do_not_
 
 
 @both_engines
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems cannot drop attempts to connect")
+async def test_no_connection_is_made_while_a_server_accepts_the_last_ones() -> None:
+    """Its end would be a reset, after which a proxy does not send the request to another node."""
+    stop = trio.Event()
+    async with running(Recorder(), stop) as server:
+        stop.set()
+        await wait_all_tasks_blocked()
+        with connecting(port_of(server.url)) as late, pytest.raises(OSError, match="not connected"):
+            late.getpeername()
+
+
+async def test_connections_to_a_socket_that_was_passed_are_made_after_the_stop() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as passed:
+        port, stop = passed.getsockname()[1], trio.Event()
+        async with running(Recorder(), stop, ListenAddress("127.0.0.1", port, descriptor=passed.fileno())):
+            pass
+        with connecting(port) as client:
+            assert client.getpeername() == passed.getsockname()
+
+
+async def test_a_worker_makes_connections_on_the_sockets_of_one_that_has_ended() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as kept:
+        kept.setblocking(False)
+        end_connecting(kept)
+        addresses, sockets = [ListenAddress("127.0.0.1", 0)], [[kept.dup()]]
+        with adopted_listeners(addresses, sockets, [""], LIMITS, HandClock(NOON_MS)) as server:
+            async with trio.open_nursery() as nursery:
+                stop, ready = trio.Event(), trio.Event()
+                nursery.start_soon(partial(server.serve, handlers(Recorder()), stop=stop, ready=ready.set))
+                await ready.wait()
+                with connecting(kept.getsockname()[1]) as client:
+                    assert client.getpeername() == kept.getsockname()
+                stop.set()
+
+
+def connecting(port: int) -> socket.socket:
+    client = socket.socket()
+    client.setblocking(False)
+    client.connect_ex(("127.0.0.1", port))
+    return client
+
+
+@both_engines
 async def test_a_server_that_drains_serves_all_and_asks_clients_to_reconnect() -> None:
     stop = trio.Event()
     async with running(Recorder(), stop, drain_seconds=1.0) as server:
@@ -272,7 +317,7 @@ async def test_whatever_a_client_does_the_server_ends_soon_after_the_graceful_ti
             await client.send(data)
         await wait_all_tasks_blocked(0.01)
         began = trio.current_time()
-    assert trio.current_time() - began <= 2 + LAST_MOMENT_SECONDS + 0.01
+    assert trio.current_time() - began <= 2 + HANDSHAKE_SECONDS + LAST_MOMENT_SECONDS + 0.01
     for client in clients:
         await client.stream.aclose()
 

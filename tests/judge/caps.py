@@ -19,7 +19,7 @@ def check(history: History) -> Verdict:
         if caller is not None and operation.kind == "getUsage":
             for window, _, cap, _ in figures(ledger, operation):
                 if cap:
-                    ledger.sure[ledger.unit(caller), window].cap_is(cap)
+                    ledger.note_cap(operation, window[0], cap)
     for (unit, (name, _)), sure in ledger.sure.items():
         if not sure.most:
             verdict.unjudged["no answer tells the cap"] += len(sure.ends)
@@ -48,8 +48,7 @@ def _refused_by(operation: Operation, ledger: Ledger) -> str | None:
     if not operation.asked.metered or caller is None or answer.limits:
         return None
     if answer.code == "quota_exhausted":
-        lifetime = ledger.sure.get((ledger.unit(caller), ("lifetime", 0)))
-        return "lifetime" if lifetime is not None and lifetime.least is not None else "month"
+        return "month" if ledger.cap(caller, ("lifetime", 0)) is None else "lifetime"
     daily = answer.code == "rate_limited" and (answer.retry or 0) > MINUTE_SECONDS
     return "day" if daily and operation.kind not in OTHER_LIMITS else None
 
@@ -64,7 +63,7 @@ def _refusal(operation: Operation, name: str, ledger: Ledger, verdict: Verdict, 
         return
     reached: list[str] = []
     for window in ledger.windows(operation, name):
-        cap = ledger.sure[ledger.unit(caller), window].least
+        cap = ledger.cap(caller, window)
         possible = ledger.possible(caller, window, operation.ended)
         if cap is None or possible is None:
             verdict.unjudged["the cap, or what was used before the history, is not known"] += 1

@@ -15,6 +15,8 @@ from tests.judge.records import History, Operation
 
 Window = tuple[str, int]
 """`day` and its number, `month` and its number, or `lifetime` and 0."""
+UNKNOWN = ""
+"""All callers whose account no answer tells: each of their charges may be any account's."""
 
 
 @dataclass(slots=True)
@@ -61,9 +63,9 @@ class Ledger:
         self._unsure = set[str]()
         self._join()
         self.sure: defaultdict[tuple[str, Window], Sure] = defaultdict(Sure)
+        self._caps: dict[tuple[str, str], int] = {}
         self._possible: defaultdict[tuple[str, Window], list[float]] = defaultdict(list)
         self._doubtful: defaultdict[str, list[float]] = defaultdict(list)
-        self.unknown = False
         self.between = 0
         """Certain charges around midnight, of which nobody knows the day."""
         for operation in sorted(history.operations, key=lambda each: each.ended):
@@ -92,8 +94,7 @@ class Ledger:
         self._unsure = {self.group(caller) for caller in self.accounts.unsure}
 
     def _charge(self, operation: Operation, caller: str) -> None:
-        group = self.group(caller)
-        self.unknown = self.unknown or caller not in self._tenants
+        group = self.group(caller) if caller in self._tenants else UNKNOWN
         if not is_charged(operation):
             self._doubtful[group].append(operation.began)
             return
@@ -108,8 +109,19 @@ class Ledger:
                 sure.ends.append(operation.ended)
                 sure.operations.append(operation)
         for limit in answer.limits:
-            for window in self.windows(operation, limit.window):
-                self.sure[unit, window].cap_is(limit.cap)
+            self.note_cap(operation, limit.window, limit.cap)
+
+    def note_cap(self, operation: Operation, name: str, cap: int) -> None:
+        unit = self.unit(operation.asked.caller or "")
+        for window in self.windows(operation, name):
+            self.sure[unit, window].cap_is(cap)
+        self._caps[unit, name] = min(cap, self._caps.get((unit, name), cap))
+
+    def cap(self, caller: str, window: Window) -> int | None:
+        """The least cap that a window may have: that of its answers, or else of others, like those of the day before."""
+        unit = self.unit(caller)
+        own = self.sure.get((unit, window))
+        return self._caps.get((unit, window[0])) if own is None or own.least is None else own.least
 
     def group(self, caller: str) -> str:
         return self._group.get(caller, caller)
@@ -133,16 +145,19 @@ class Ledger:
         return self._months[day]
 
     def possible(self, caller: str, window: Window, moment: float) -> int | None:
-        """The most charges in a window that may have been made until a moment; None if there may be others: from before the
-        history, or by callers whose account no answer tells."""
+        """The most charges in a window that may have been made until a moment, those of callers whose account no answer tells
+        included; None if there may be others, from before the history, or if the caller is one of those."""
         group = self.group(caller)
         minted = self._minted.get(group, False)
-        if group in self._unsure or (self.unknown and not (minted and self._alone[group])):
+        if caller not in self._tenants or group in self._unsure:
             return None
         if not (self._fresh or minted or self._begins_later(window)):
             return None
-        return bisect_right(self._possible.get((group, window), ()), moment) + bisect_right(
-            self._doubtful.get(group, ()), moment
+        groups = (group,) if minted and self._alone[group] else (group, UNKNOWN)
+        return sum(
+            bisect_right(self._possible.get((each, window), ()), moment)
+            + bisect_right(self._doubtful.get(each, ()), moment)
+            for each in groups
         )
 
     def _begins_later(self, window: Window) -> bool:

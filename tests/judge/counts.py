@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from tests.judge.finding import DAY_MS, Moments, Verdict, day_of, first, is_whole, time_of, with_past
-from tests.judge.once import events_of, may_count
+from tests.judge.once import Attempt, days_of, events_of, may_count
 from tests.judge.records import Event, History, Operation
 
 Place = tuple[str, str, int | None]
@@ -18,15 +18,16 @@ Read = tuple[Operation, int]
 
 @dataclass(slots=True)
 class Tally:
-    """The events that were sent for a place: times at which events were certainly recorded, at which those began, and at
-    which one more may have been."""
+    """The events that were sent for a place: times at which events were certainly recorded, at which those began, at which
+    duplicates show that others had been, and at which one more may have been."""
 
     recorded: list[float] = field(default_factory=list)
     began: list[float] = field(default_factory=list)
+    known: list[float] = field(default_factory=list)
     possible: list[float] = field(default_factory=list)
 
     def sort(self) -> None:
-        for times in (self.recorded, self.began, self.possible):
+        for times in (self.recorded, self.began, self.known, self.possible):
             times.sort()
 
 
@@ -75,18 +76,19 @@ def _tallies(history: History, places: Iterable[Place]) -> dict[Place, Tally]:
         wanted.add((booking, kind))
         if day is not None:
             days[booking, kind].append(day)
-    attempts: defaultdict[Event, list[tuple[Operation, bool]]] = defaultdict(list)
+    attempts: defaultdict[Event, list[Attempt]] = defaultdict(list)
     for event, outcome, operation in events_of(history.operations):
-        if not may_count(outcome) or event[:2] not in wanted:
+        if event[:2] not in wanted or not (may_count(outcome) or (outcome == "duplicate" and event.visitor)):
             continue
-        sure = outcome == "recorded"
-        if sure:
+        attempts[event].append((operation, outcome))
+        if outcome == "recorded":
             _note_recorded(tallies, event, operation, moments)
         if event.visitor is None:
             tallies[event.booking, event.kind, None].possible.append(operation.began)
-        attempts[event].append((operation, sure))
     for event, sent in attempts.items():
-        _note_possible(tallies, event, sent, days.get(event[:2], []), moments)
+        _note_known(tallies, event, sent, moments)
+        if made := [each for each in sent if may_count(each[1])]:
+            _note_possible(tallies, event, made, days.get(event[:2], []), moments)
     return tallies
 
 
@@ -100,8 +102,21 @@ def _note_recorded(tallies: dict[Place, Tally], event: Event, operation: Operati
             tallies[event.booking, event.kind, number].began.append(operation.began)
 
 
+def _note_known(tallies: dict[Place, Tally], event: Event, sent: list[Attempt], moments: Moments) -> None:
+    """A duplicate was recorded before on its day: if not by an answer that says so, by an attempt without one."""
+    taken = {day for each, outcome in sent if outcome == "recorded" for day in days_of(each, outcome, moments)}
+    known: dict[int, float] = {}
+    for operation, outcome in sent:
+        day = moments.day(operation)
+        if outcome == "duplicate" and day is not None and day not in taken:
+            known[day] = min(operation.ended, known.get(day, inf))
+    for day, moment in known.items():
+        for place in (day, None):
+            tallies[event.booking, event.kind, place].known.append(moment)
+
+
 def _note_possible(
-    tallies: dict[Place, Tally], event: Event, sent: list[tuple[Operation, bool]], days: list[int], moments: Moments
+    tallies: dict[Place, Tally], event: Event, sent: list[Attempt], days: list[int], moments: Moments
 ) -> None:
     """A visitor counts once a day, so n attempts count at most as often as there were days since the first one."""
     sent.sort(key=lambda each: each[0].began)
@@ -110,14 +125,12 @@ def _note_possible(
         total = tallies[event.booking, event.kind, None].possible
         total += [max(each.began, (begin + n) * DAY_MS - clock if n else 0) for n, (each, _) in enumerate(sent)]
     for day in days:
-        may = [max(op.began, day * DAY_MS - clock) for op, sure in sent if _may_be_of(op, day, moments, sure=sure)]
+        may = [
+            max(op.began, day * DAY_MS - clock)
+            for op, outcome in sent
+            if day in (of := days_of(op, outcome, moments)) or (None in of and moments.days(op)[0] <= day)
+        ]
         tallies[event.booking, event.kind, day].possible += may if event.visitor is None else may[:1]
-
-
-def _may_be_of(operation: Operation, day: int, moments: Moments, *, sure: bool) -> bool:
-    """Whether an event may count on a day. Without an answer, it may take effect on any later one."""
-    earliest, last = moments.days(operation)
-    return earliest <= day and (day <= last or not sure)
 
 
 # The checks of a place.
@@ -134,10 +147,10 @@ def _least(place: Place, reads: list[Read], tally: Tally, verdict: Verdict) -> N
     for (operation, value), past in with_past(reads, first):
         for earlier, seen in past:
             # Earlier events, and those of others: counts never fall.
-            base = seen - bisect_right(tally.began, earlier.ended)
+            base = seen - bisect_right(tally.began, earlier.ended) - len(tally.known)
             if base > others:
                 others, witness = base, [earlier]
-        least = others + bisect_left(tally.recorded, operation.began)
+        least = others + bisect_left(tally.recorded, operation.began) + bisect_left(tally.known, operation.began)
         if value < least:
             verdict.breaks(
                 f"{_named(place)} are {value}, although at least {least} were certainly recorded before",

@@ -56,6 +56,9 @@ def _one_outcome(
 ) -> None:
     first = good[0]
     outcome, body = outcome_of(first), _body_of(first)
+    for operation in good if kind in BOOKS else ():
+        if (asked := _asked_and_shown(operation)) is not None and asked[0] != asked[1]:
+            verdict.breaks(f"the idempotency key {key} of {kind} has a booking of what was not asked for", operation)
     for operation in good[1:]:
         if outcome_of(operation) != outcome:
             verdict.breaks(f"the idempotency key {key} of {kind} has two outcomes", first, operation)
@@ -74,6 +77,16 @@ def _body_of(operation: Operation) -> object:
     """Values of the body that the service compares as they are. Texts have a normal form, so two bodies may be one."""
     asked = operation.asked
     return (asked.campaign, asked.slot, asked.week) if operation.kind in BOOKS else None
+
+
+def _asked_and_shown(operation: Operation) -> tuple[object, object] | None:
+    """The slot and the week that a request names, and those of the booking; with the campaign, if it names one."""
+    asked, answer = operation.asked, operation.said
+    if not answer.bookings or None in (asked.slot, asked.week, answer.bookings[0].slot):
+        return None
+    shown = answer.bookings[0]
+    campaign = answer.campaigns[0].id if answer.campaigns and asked.campaign is not None else asked.campaign
+    return (asked.slot, asked.week, asked.campaign), (shown.slot, shown.week, campaign)
 
 
 def _conflicts(key: str, operations: list[Operation], verdict: Verdict) -> None:

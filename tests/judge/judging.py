@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tests.judge import caps, counts, idempotency, invoices, once, prefixes, remaining, states, weeks
+from tests.judge import caps, counts, idempotency, invoices, key_ends, once, prefixes, remaining, states, weeks
 from tests.judge.finding import Verdict, time_of
 from tests.judge.records import Booking, History, Operation
 
@@ -13,7 +13,7 @@ CHECKS: Mapping[str, Callable[[History], Verdict]] = {
     "remaining figures are right": remaining.check,
     "an event is recorded once a day": once.check,
     "counts are what was recorded": counts.check,
-    "states follow their tables": states.check,
+    "states follow their tables": lambda history: key_ends.check(history, states.check(history)),
     "the audit, the feed and the changes only grow": prefixes.check,
     "invoices have no gaps and add up": invoices.check,
 }

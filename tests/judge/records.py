@@ -98,7 +98,7 @@ class Invoice(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The facts of a request. Absent ones are None, False or empty."""
+    """The facts of a request. Absent ones are None, False or empty. `grace` is in seconds."""
 
     caller: str | None = None
     id: str | None = None
@@ -110,6 +110,7 @@ class Asked(NamedTuple):
     week: int | None = None
     decision: str | None = None
     ends: int | None = None
+    grace: int | None = None
     query: str | None = None
     cursor: str | None = None
     events: Sequence[Event] = ()

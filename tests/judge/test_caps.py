@@ -7,6 +7,7 @@ from tests.judge.records import Key, Limit, Operation, Usage
 from tests.judge.small import Case, history, holds, op, partial
 
 TO_MIDNIGHT = 43_200
+KNOWN = op("getUsage", -1, caller="key-1", tenant="t")
 MINTED = op("mintKey", -1, keys=(Key("key-1", tenant="t", claim="x"),))
 
 
@@ -51,6 +52,18 @@ KEPT: dict[str, Case] = {
         *(MINTED, life(0, 2), life(1, 1), life(2, 0), op("completeClaim", 3, id="x", tenant="t")),
         *(spend(4 + n, 499 - n, 500) for n in range(3)),
     ],
+    "used up by a caller of an unknown account": [
+        KNOWN,
+        spend(0, 2),
+        spend(1, 1),
+        spend(2, 2, caller="key-9"),
+        full(5),
+    ],
+    "used up on a day whose answers were lost": [
+        *spent(2),
+        *(spend(TO_MIDNIGHT + n) for n in (1, 2, 3)),
+        full(TO_MIDNIGHT + 9),
+    ],
     "a higher tier": [*spent(2, 1, 0), spend(5, 6, 10), spend(6, 5, 10)],
 }
 
@@ -67,7 +80,11 @@ BEYOND: dict[str, tuple[Case, str]] = {
     ),
     "refused too early": ([*spent(2, 1), full(5)], "at most 2 of 3 were charged"),
     "refused before the others began": ([full(-0.5), *spent(2, 1, 0)], "at most 0 of 3 were charged"),
-    "refused on the next day": ([*spent(2, 1, 0), full(TO_MIDNIGHT + 9), spend(TO_MIDNIGHT + 20, 2)], "at most 0 of 3"),
+    "refused on the next day": ([*spent(2, 1, 0), full(TO_MIDNIGHT + 9)], "at most 0 of 3"),
+    "refused, whoever else was charged": (
+        [KNOWN, spend(0, 2), spend(1, 2, caller="key-9"), full(5)],
+        "at most 2 of 3 were charged",
+    ),
     "refused for life": (
         [MINTED, life(0, 2), spend(1, status=403, code="quota_exhausted", limits=())],
         "(lifetime) was reached",

@@ -32,6 +32,12 @@ ONCE: dict[str, Case] = {
     "at midnight by clocks that differ": [event(LATE - 0.9, "v"), event(LATE - 0.8, "v")],
     "three days": [event(LATE - 0.9, "v"), event(LATE + 0.5, "v"), event(2 * LATE + LATE - 0.5, "v")],
     "a duplicate of one under way": [event(0, "v", took=9), event(1, "v", "duplicate")],
+    "a duplicate after midnight of one without an answer": [
+        event(LATE - 5, "v", None),
+        event(LATE + 5, "v", "duplicate"),
+    ],
+    "a duplicate, and recorded after midnight": [event(0, "v", None), event(1, "v", "duplicate"), event(LATE + 9, "v")],
+    "a duplicate just after midnight": [event(LATE - 5, "v"), event(LATE + 0.5, "v", "duplicate")],
     "a duplicate of what nobody recorded": partial(event(0, "v", "duplicate")),
     "an unknown address": [event(0, None), event(1, None)],
     "a batch": [batch(0, "recorded", "duplicate", "error", "capped")],
@@ -45,6 +51,11 @@ TWICE: dict[str, tuple[Case, str]] = {
     "three times around midnight": ([event(LATE + n / 10, "v") for n in range(3)], "recorded twice in one day"),
     "a duplicate of nothing": ([event(0, "v", "duplicate")], "it had not been sent before"),
     "a duplicate of a later one": ([event(0, "v", "duplicate"), event(1, "v")], "it had not been sent before"),
+    "a duplicate of the day before": ([event(LATE - 5, "v"), event(LATE + 5, "v", "duplicate")], "before on that day"),
+    "a duplicate that is recorded later": (
+        partial(event(0, "v", None), event(1, "v", "duplicate"), event(2, "v")),
+        "recorded later on the same day",
+    ),
     "a duplicate of a refused one": (
         [event(0, "v", status=429), event(1, "v", "duplicate")],
         "had not been sent before",
@@ -70,6 +81,13 @@ RIGHT: dict[str, Case] = {
     "days": [event(0, "v"), event(LATE + 9, "v"), days(LATE + 20, Day(TODAY, 1, 0), Day(MIDNIGHT, 1, 0))],
     "a day by another clock": [event(LATE - 0.5, "v"), days(LATE + 20, Day(TODAY, 0, 0), Day(MIDNIGHT, 1, 0))],
     "a late effect on the next day": [event(0, "v", None), days(LATE + 20, Day(TODAY, 0, 0), Day(MIDNIGHT, 1, 0))],
+    "a duplicate counts once": [event(0, "v"), event(1, "v", "duplicate"), event(2, "v", "duplicate"), read(3, 1)],
+    "a duplicate that another clock may have recorded": [
+        *(event(LATE + 0.5, "v"), event(LATE + 9, "v", "duplicate"), event(LATE - 5, "v", None), read(LATE + 20, 1)),
+    ],
+    "a duplicate of one from before the history": history(
+        [read(0, 7), event(1, "v", "duplicate"), read(2, 7), event(3, "w"), read(4, 8)], fresh=False
+    ),
     "a booking of the demo": [read(0, 7, demo=True), read(1, 3, demo=True)],
     "unknown addresses": [event(0, None), event(1, None), read(2, 2)],
 }
@@ -88,6 +106,18 @@ WRONG: dict[str, tuple[Case, str]] = {
     "a duplicate counted": ([event(0, "v"), event(1, "v", "duplicate"), read(2, 2)], "at most 1 were possibly"),
     "a retry counted twice": ([event(0, "v", None), event(1, "v"), read(2, 2)], "at most 1 were possibly recorded"),
     "counted before it was sent": ([read(0, 1), event(1, "v")], "at most 0 were possibly recorded"),
+    "a duplicate is missing": (
+        [event(0, "v", None), event(1, "v", "duplicate"), read(2, 0)],
+        "at least 1 were certainly",
+    ),
+    "a duplicate is missing on one of two days": (
+        [event(0, "v", None), event(1, "v", "duplicate"), event(LATE + 9, "v"), read(LATE + 20, 1)],
+        "at least 2 were certainly",
+    ),
+    "a duplicate is missing on its day": (
+        [event(0, "v", None), event(1, "v", "duplicate"), days(LATE + 20, Day(TODAY, 0, 0), Day(MIDNIGHT, 1, 0))],
+        "on 2026-11-18 are 0, although at least 1",
+    ),
     "fell for a reader": (partial(read(0, 7, by="d"), read(1, 6, by="d")), "fell from 7 to 6 for the reader d"),
     "fell while one is under way": (
         [event(0, "v", took=9), read(1, 1), read(3, 0)],

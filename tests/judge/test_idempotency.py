@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.judge.finding import WEEK_MS
 from tests.judge.idempotency import check
 from tests.judge.records import Booking, Campaign, Key, Operation
 from tests.judge.small import WEEK, Case, holds, op, partial
@@ -24,7 +25,15 @@ def issued(at: float, key: str, text: str) -> Operation:
 
 MINE = op("getUsage", 0, caller="key-1", tenant="t"), op("getUsage", 0, caller="key-2", tenant="t")
 
+
+def shown(slot: str, week: int, campaign: str) -> Operation:
+    """A booking that was answered to a request for the next week of the slot `left` for the campaign `x`."""
+    booking, of = Booking("b", "reserved", slot, week), Campaign(campaign, "draft")
+    return book(0, "k", campaign="x", bookings=(booking,), campaigns=(of,))
+
+
 CLEAN: dict[str, Case] = {
+    "as asked": [shown("left", WEEK, "x")],
     "repeated": [book(0, "k"), book(1, "k")],
     "repeated after no answer": [book(0, "k", None), book(1, "k"), book(0, "k", None)],
     "of two accounts": [book(0, "k", "b"), book(1, "k", "c", caller="key-2")],
@@ -53,6 +62,9 @@ BROKEN: dict[str, tuple[Case, str]] = {
         ],
         "two outcomes",
     ),
+    "another slot": ([shown("right", WEEK, "x")], "not asked for"),
+    "another week": ([shown("left", WEEK + WEEK_MS, "x")], "not asked for"),
+    "another campaign": ([shown("left", WEEK, "y")], "not asked for"),
     "two keys": ([issued(0, "k", "key-8"), issued(1, "k", "key-9")], "two outcomes"),
     "a key that is shown twice": ([issued(0, "k", "key-8"), issued(1, "k", "key-8")], "answered twice"),
     "a conflict with nothing": ([conflict(0, "k"), book(1, "k")], "but it was not"),

@@ -29,6 +29,17 @@ CLEAN: dict[str, Case] = {
         op("cancelBooking", 1_810, status=None, id="b"),
         seen(2_000, "a", "paid"),
     ],
+    "a checkout renews the hold": [seen(0, "a", "reserved"), seen(1, "a", "checkout", held=HOLD + 1)],
+    "a checkout by a clock that is behind ends sooner": [
+        *(seen(0, "a", "reserved"), op("openCheckout", 0.1, status=None, id="a"), seen(1_797.5, "b", "reserved")),
+    ],
+    "a checkout ends sooner, as another clock tells": [
+        *(seen(0, "a", "reserved"), seen(1, "a", "checkout", held=HOLD - 1_900), seen(1_797.3, "a", "expired")),
+    ],
+    "expired by the clock of another node": [
+        *(seen(0, "a", "reserved"), seen(1_799.1, "a", "expired"), seen(1_799.2, "a", "checkout", held=2 * HOLD)),
+    ],
+    "open by the clock of another node": [seen(0, "a", "reserved"), seen(1_800.9, "a", "reserved")],
     "seen by others only": partial(seen(0, "a", "reserved"), seen(9, "b", "reserved")),
     "paid and refunded between two reads": partial(
         seen(0, "a", "paid"), seen(5, "b", "paid"), seen(9, "a", "paid"), seen(10, "a", "refunded", refunded=5)
@@ -65,6 +76,19 @@ BROKEN: dict[str, tuple[Case, str]] = {
     "a cancellation that was refused": (
         [seen(0, "a", "reserved"), op("cancelBooking", 1, status=409, id="a"), seen(2, "b", "reserved")],
         "at the same time",
+    ),
+    "a hold without end": ([seen(0, "a", "reserved"), seen(1_802, "a", "reserved")], "is reserved after its hold"),
+    "a hold that is cut off": (
+        partial(seen(0, "a", "reserved"), seen(9, "a", "expired")),
+        "expired before its hold is over",
+    ),
+    "a hold that is prolonged": (
+        partial(seen(0, "a", "checkout"), seen(1, "a", "checkout", held=HOLD + 1)),
+        "the hold of booking a in checkout ends at",
+    ),
+    "a checkout that is cut off": (
+        partial(seen(0, "a", "checkout"), seen(1_798.5, "a", "expired")),
+        "expired before its hold is over",
     ),
     "behind others that end sooner": (
         partial(

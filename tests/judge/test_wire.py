@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from actors.clock import Clock
 from service.api.operations import OPERATIONS
 from tests.api.asgi import Client, Response
 from tests.api.world import open_world
@@ -18,13 +19,12 @@ from tests.judge.records import VERSION, Event, Header, History, Limit, Operatio
 from tests.judge.wire import MCP, PAGE, Exchange, caller_of, digest, operation_of
 from tests.slow import repeats
 
-NOW = 1_795_003_200_000
-
 
 class Recorder(Client):
     """A client that records what it sends and gets."""
 
     operations: list[Operation]
+    clock: Clock
 
     async def request(self, method: str, target: str, key: str | None = None, **rest: Any) -> Response:
         response = await super().request(method, target, key, **rest)
@@ -37,14 +37,15 @@ class Recorder(Client):
             method, path, query, headers, body, response.status, response.headers, response.body, address="203.0.113.7"
         )
         if seen is not None:
-            self.operations.append(seen.by("demo", "node", NOW + len(self.operations), NOW + len(self.operations)))
+            moment = self.clock.now_ms() + len(self.operations) / 1_000
+            self.operations.append(seen.by("demo", "node", moment, moment))
         return response
 
 
 async def the_demo() -> Sequence[Operation]:
     async with open_world(**demo.SETTINGS) as world:
         recorder = Recorder(world.client.app, world.client.observe)
-        recorder.operations = []
+        recorder.operations, recorder.clock = [], world.services.clock
         world.client = recorder
         await demo.tell(world)
         return recorder.operations

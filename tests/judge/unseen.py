@@ -26,6 +26,9 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
     "it is in the database alone": (
         "audit-apart",
         "expiry-not-audited",
+        "key-without-the-secret-of-its-day",
+        "key-without-the-servers-secret",
+        "partitions-dropped-a-day-early",
         "rows-not-sorted",
         "secret-kept",
         "secret-of-yesterday",
@@ -134,7 +137,11 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "paused-for-ever",
         "rotated-twice",
     ),
-    "a failed request may have been charged": ("refund-not-followed",),
+    "a failed request may have taken effect, also later": ("refund-not-followed", "refused-and-recorded-later"),
+    "that requests are served is no promise of the nine": ("map-never-read-again",),
+    "a hold that is over shows as expired, and its weeks are free, also before the sweeper has found it": (
+        "sweeper-idle",
+    ),
     "texts of the catalog and of campaigns are not judged": ("campaign-created-again", "condition-ignored"),
 }
 """The bugs of the scenes of people and of submissions are not here: they were not tried one by one."""

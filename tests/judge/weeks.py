@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
-from tests.judge.finding import WEEK_MS, Verdict, is_whole, time_of
+from tests.judge.finding import WEEK_MS, Verdict, first, is_whole, time_of, with_past
 from tests.judge.records import Booking, History, Operation
 
 OPEN = frozenset({"reserved", "checkout"})
@@ -77,11 +77,13 @@ def check(history: History) -> Verdict:
     verdict = Verdict()
     places: defaultdict[tuple[str, int], list[Held]] = defaultdict(list)
     bookings, ends = seen_bookings(history), _ends(history) if is_whole(history) else None
+    opened = {each.asked.id for each in history.operations if each.kind == "openCheckout" and each.doubtful}
     for id, seen in bookings.items():
         if seen.slot is None:
             verdict.unjudged["no answer tells the slot of the booking"] += len(seen.states)
             continue
-        held = list(_held(id, seen, ends, history.header.clock_ms))
+        _one_end(id, seen.states, history.header.clock_ms, verdict)
+        held = list(_held(id, seen, ends, history.header.clock_ms, opened=id in opened))
         verdict.judged += len(seen.states)
         for week in range(seen.week, seen.end, WEEK_MS):
             places[seen.slot, week] += held
@@ -114,7 +116,35 @@ def _ends(history: History) -> Mapping[str, Ends]:
     return ends
 
 
-def _held(id: str, seen: Seen, ends: Mapping[str, Ends] | None, clock_ms: float) -> Iterator[Held]:
+def _one_end(id: str, states: Sequence[tuple[Operation, Booking]], clock_ms: float, verdict: Verdict) -> None:
+    """A hold has one end, and another one once its checkout is opened. It is open until then, and not after."""
+    ends: dict[str, tuple[float, Operation]] = {}
+    last, least = None, -inf
+    for (operation, booking), past in with_past(states, first):
+        for earlier, seen in past:
+            if seen.status in OPEN and (until := _surely_until(seen, clock_ms, opened=True)) > least:
+                last, least = earlier, until
+        if booking.status == "expired" and last is not None and operation.ended < least:
+            verdict.breaks(f"booking {id} is expired before its hold is over", last, operation)
+        if booking.status not in OPEN or booking.held is None:
+            continue
+        if operation.began > booking.held + clock_ms:
+            verdict.breaks(f"booking {id} is {booking.status} after its hold, until {time_of(booking.held)}", operation)
+        held, other = ends.setdefault(booking.status, (booking.held, operation))
+        if held != booking.held:
+            words = (
+                f"the hold of booking {id} in {booking.status} ends at {time_of(held)} and at {time_of(booking.held)}"
+            )
+            verdict.breaks(words, other, operation)
+
+
+def _surely_until(booking: Booking, clock_ms: float, *, opened: bool) -> float:
+    """Until when an open hold lasts by every clock. One whose checkout may have been `opened` by a clock that is behind may
+    end sooner than before."""
+    return (booking.held or -inf) - clock_ms * (3 if opened and booking.status == "reserved" else 1)
+
+
+def _held(id: str, seen: Seen, ends: Mapping[str, Ends] | None, clock_ms: float, *, opened: bool) -> Iterator[Held]:
     states = sorted(seen.states, key=lambda each: each[0].ended)
     troubled = any(each.issue or each.status in ("refunding", "refunded") for _, each in states)
     for operation, booking in states:
@@ -125,7 +155,8 @@ def _held(id: str, seen: Seen, ends: Mapping[str, Ends] | None, clock_ms: float)
         if booking.status not in HELD:
             continue
         after = chain[at + 1] if at + 1 < len(chain) else None
-        end = seen.end - clock_ms if booking.status == "paid" else (booking.held or -inf) - clock_ms
+        paid = booking.status == "paid"
+        end = seen.end - clock_ms if paid else _surely_until(booking, clock_ms, opened=opened)
         continuous = after is not None and after[1].status in HELD and (booking.status in OPEN or not troubled)
         if not continuous:
             end = min(end, _until(id, operation, after, ends))

@@ -135,6 +135,8 @@ def _asked(kind: str, query: dict[str, str], headers: dict[str, str], body: dict
         facts |= _only(id=_stripe(body), decision=_text(body.get("type")))
     elif kind in ("editAccountKey", "editScopedKey"):
         facts |= _only(ends=_number(body.get("expiresAt")))
+    elif kind in ("rotateAccountKey", "rotateScopedKey"):
+        facts |= _only(grace=_number(body.get("graceSeconds")))
     if key := headers.get("idempotency-key"):
         facts["key"] = key.strip('"')
     if "key" in facts:

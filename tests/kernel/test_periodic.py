@@ -7,7 +7,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from actors.kernel.periodic import PeriodicTask
+from actors.kernel.periodic import PeriodicTask, shared_pause
 from actors.kernel.statistics import State
 from actors.kernel.supervision import running
 from actors.values import CallFailed, Contended, Overloaded, Stopped, StorageUnavailable
@@ -177,3 +177,14 @@ async def test_catching_up_ends_with_the_task() -> None:
             await wait_all_tasks_blocked()
             task.close()
         assert trio.current_time() == 0
+
+
+@pytest.mark.parametrize("began", [0.0, 0.3, 1.9, 1.9999, 2.0])
+async def test_tasks_that_share_their_pause_wake_together_whenever_they_began(began: float) -> None:
+    await trio.sleep(began)
+    first = shared_pause(2.0)
+    assert 0.01 < first <= 2.02
+    await trio.sleep(first)
+    assert trio.current_time() % 2.0 == pytest.approx(0.0)
+    assert shared_pause(2.0) == pytest.approx(2.0), "not a second time at once"
+    assert shared_pause(0.5) == pytest.approx(0.5), "a faster one wakes with it, too"

@@ -61,6 +61,7 @@ def refund(booking_id: str | None = "bok_1", **fields: Any) -> dict[str, Any]:
         "object": "refund",
         "amount": 125_000,
         "charge": "ch_1",
+        "created": 1_795_003_100,
         "currency": "usd",
         "metadata": {"booking_id": booking_id} if booking_id is not None else {},
         "payment_intent": "pi_1",

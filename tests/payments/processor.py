@@ -74,8 +74,9 @@ def error(status: int, kind: str, message: str, **more: str) -> Reply:
 class Processor:
     """The state of the stand-in. `script` holds failures for the next requests: a reply, or the name of a mishap.
 
-    Mishaps: `hang`, `drip` (a byte now and then), `drop` (before anything is done), `lose` (the answer, after it was
-    done). A reply in a list is kept under the idempotency key, as Stripe keeps a failure of its own.
+    Mishaps: `hang`, `wait` (answers when released), `drip` (a byte now and then), `drop` (before anything is done) and
+    `lose` (the answer, after it was done). A reply in a list is kept under the idempotency key, as Stripe keeps a failure of
+    its own.
     """
 
     now: int
@@ -176,6 +177,7 @@ class Processor:
             "id": f"re_{len(self.refunds) + 1}",
             "object": "refund",
             "amount": amount,
+            "created": self.now,
             "currency": payment.currency,
             "failure_reason": "expired_or_canceled_card" if self.refund_status == "failed" else None,
             "metadata": {"booking_id": form["metadata[booking_id]"]},
@@ -268,13 +270,13 @@ def _handler(processor: Processor) -> Callable[..., BaseHTTPRequestHandler]:
             asked = Asked(self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, form)
             with lock:
                 processor.asked.append(asked)
-                before = processor.mishap("hang", "drip", "drop")
-            if before == "hang":
+                before = processor.mishap("hang", "wait", "drip", "drop")
+            if before in ("hang", "wait"):
                 processor.hanging.set()
                 processor.released.wait(30)
             if before == "drip":
                 self._drip()
-            if before is not None:
+            if before not in (None, "wait"):
                 self._cut()
                 return
             with lock:

@@ -19,7 +19,7 @@ from tests.payments.bank import WEBHOOK_SECRET
 from tests.payments.events import charge, dispute, disputed, dumped, event, paid, refund, session, signature
 from tests.slow import shortened
 
-MADE_MS = 1_795_003_200_000
+MADE_MS, REFUND_MS = 1_795_003_200_000, 1_795_003_100_000
 PAYMENT = PaymentSucceeded("evt_1", "bok_1", "cs_test_1", "pi_1", 125_000, "usd")
 
 TOLD = {
@@ -41,13 +41,27 @@ TOLD = {
     "a refund that succeeded": (
         event("refund.updated", refund()),
         RefundUpdated(
-            "re_1.succeeded", "bok_1", "pi_1", cents=125_000, currency="usd", refund_id="re_1", at_ms=MADE_MS
+            "re_1.succeeded",
+            "bok_1",
+            "pi_1",
+            cents=125_000,
+            currency="usd",
+            refund_id="re_1",
+            at_ms=MADE_MS,
+            made_ms=REFUND_MS,
         ),
     ),
     "the same by its older name": (
         event("charge.refund.updated", refund()),
         RefundUpdated(
-            "re_1.succeeded", "bok_1", "pi_1", cents=125_000, currency="usd", refund_id="re_1", at_ms=MADE_MS
+            "re_1.succeeded",
+            "bok_1",
+            "pi_1",
+            cents=125_000,
+            currency="usd",
+            refund_id="re_1",
+            at_ms=MADE_MS,
+            made_ms=REFUND_MS,
         ),
     ),
     "a refund that failed": (
@@ -61,6 +75,7 @@ TOLD = {
             currency="usd",
             refund_id="re_1",
             at_ms=MADE_MS,
+            made_ms=REFUND_MS,
         ),
     ),
     "the same, told as an update": (
@@ -74,6 +89,7 @@ TOLD = {
             currency="usd",
             refund_id="re_1",
             at_ms=MADE_MS,
+            made_ms=REFUND_MS,
         ),
     ),
     "a refund that was cancelled": (
@@ -87,6 +103,7 @@ TOLD = {
             currency="usd",
             refund_id="re_1",
             at_ms=MADE_MS,
+            made_ms=REFUND_MS,
         ),
     ),
     "a charge that was refunded in part": (
@@ -111,6 +128,27 @@ TOLD["a dispute of a part"] = (
     disputed("lost", amount=50),
     DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.LOST, 50, "usd", MADE_MS),
 )
+BACK = [{"amount": -50, "currency": "usd"}, {"amount": 20, "currency": "usd"}]
+"""Balance transactions of a dispute: withdrawn and reinstated."""
+TOLD |= {
+    f"a lost dispute of which {what}": (
+        event(
+            "charge.dispute.funds_reinstated", dispute(status="lost", amount=50, balance_transactions=moves), "evt_d"
+        ),
+        DisputeUpdated("evt_d", "dp_1", "pi_1", state, amount, "usd", MADE_MS),
+    )
+    for what, moves, state, amount in (
+        ("a part came back", BACK, PaymentState.LOST, 30),
+        ("all came back", [BACK[0], {"amount": 50, "currency": "usd"}], PaymentState.WON, 50),
+        ("an amount in another currency came back", [{"amount": 20, "currency": "eur"}], PaymentState.LOST, 50),
+        ("something odd came back", [None, "txn_1", {"amount": "20", "currency": "usd"}], PaymentState.LOST, 50),
+        ("only ids are told", "txn_1", PaymentState.LOST, 50),
+    )
+}
+TOLD["a dispute whose money came back"] = (
+    event("charge.dispute.funds_reinstated", dispute(status="won"), "evt_d"),
+    DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.WON, 125_000, "usd", MADE_MS),
+)
 TOLD["a dispute without amount, currency and time"] = (
     disputed("lost", amount=None, currency=None) | {"created": None},
     DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.LOST),
@@ -130,7 +168,6 @@ IGNORED: dict[str, Any] = {
     "an inquiry": event("charge.dispute.created", dispute(status="warning_needs_response")),
     "an inquiry that was closed": event("charge.dispute.closed", dispute(status="warning_closed")),
     "money of a dispute that was withdrawn": event("charge.dispute.funds_withdrawn", dispute()),
-    "money of a dispute that came back": event("charge.dispute.funds_reinstated", dispute(status="won")),
     **{f"a dispute of {amount!r} cents": disputed("lost", amount=amount) for amount in (0, -5, "50", 5.0, True, 2**60)},
     "a session without a payment": paid(payment_intent=None),
     "an expanded payment": paid(payment_intent={"id": "pi_1"}),

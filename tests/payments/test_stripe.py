@@ -400,9 +400,9 @@ async def test_a_refund_that_fails_is_refused_and_made_anew_when_it_is_ordered_a
     stripe.refund_status = status
     with pytest.raises(PaymentsRefused, match=status) as refused:
         await refund(stripe)
-    assert refused.value.attempt == RefundAttempt(False, "re_1", 125_000)
+    assert refused.value.attempt == RefundAttempt(False, "re_1", 125_000, NOON_MS)
     stripe.refund_status = "succeeded"
-    assert await payments(stripe).refund(PAID) == RefundAttempt(True, "re_2", 125_000)
+    assert await payments(stripe).refund(PAID) == RefundAttempt(True, "re_2", 125_000, NOON_MS)
     assert stripe.payments["pi_1"].refunded == 125_000
     assert len(stripe.refunds) == 2
 
@@ -425,12 +425,46 @@ async def test_a_refund_under_way_is_not_done_though_stripe_has_forgotten_the_ke
     assert len(stripe.refunds) == 1
 
 
-async def test_a_refund_that_fails_each_time_is_refused_in_the_end(stripe: Processor) -> None:
-    stripe.refund_status = "failed"
-    for _ in range(4):
+async def test_a_refund_that_failed_under_every_key_is_made_ten_minutes_later(stripe: Processor) -> None:
+    """An order that Stripe has not tried is not declined."""
+    stripe.refund_status, due = "failed", replace(PAID, refund_due_ms=NOON_MS)
+    for _ in range(3):
         with pytest.raises(PaymentsRefused):
-            await refund(stripe)
-    assert len(stripe.refunds) == 3
+            await refund(stripe, due)
+    stripe.refund_status = "succeeded"
+    with pytest.raises(PaymentsUnavailable, match="only repeats earlier answers: the refund re_3 has failed"):
+        await refund(stripe, due)
+    assert await refund(stripe, replace(due, refund_due_ms=NOON_MS + 10 * MINUTE_MS)) is True
+    assert len(stripe.refunds) == 4
+
+
+@pytest.mark.parametrize("part", [None, 30_000])
+async def test_failures_of_stripes_own_put_a_refund_off_by_minutes_and_not_by_a_day(
+    stripe: Processor, part: int | None
+) -> None:
+    """Stripe keeps its own failure under each key for a day."""
+    stripe.script = [[error(500, "api_error", "Something went wrong on Stripe's end.")] for _ in range(3)]
+    for minute in (*range(10), 10):
+        due = replace(PAID, refund_cents=part, refund_due_ms=NOON_MS + minute * MINUTE_MS)
+        if minute == 10:
+            assert await refund(stripe, due) is True
+        else:
+            with pytest.raises(PaymentsUnavailable):
+                await refund(stripe, due)
+    assert [each["amount"] for each in stripe.refunds.values()] == [part or 125_000]
+
+
+async def test_a_call_that_was_given_up_asks_for_no_refund(stripe: Processor) -> None:
+    """Another node may ask for it by now."""
+    asker = payments(stripe)
+    stripe.script = ["wait"]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(asker.refund, PART)
+        await trio.to_thread.run_sync(stripe.hanging.wait)
+        nursery.cancel_scope.cancel()
+    stripe.released.set()
+    await trio.testing.wait_all_threads_completed()
+    assert [asked.method for asked in stripe.asked] == ["GET"]
 
 
 async def test_a_refusal_that_stripe_only_repeats_does_not_stop_the_next_order(stripe: Processor) -> None:
@@ -466,7 +500,7 @@ async def test_a_part_that_stripe_refunded_before_its_own_failure_is_not_refunde
     await asker.refund(PART)
     [(key, (form, _))] = stripe.kept.items()
     stripe.kept[key] = form, error(500, "api_error", "Something went wrong on Stripe's end.")
-    assert await payments(stripe).refund(PART) == RefundAttempt(True, "re_1", 30_000)
+    assert await payments(stripe).refund(PART) == RefundAttempt(True, "re_1", 30_000, NOON_MS)
     assert stripe.payments["pi_1"].refunded == 30_000
 
 
@@ -580,7 +614,7 @@ def endpoint(*missing: str, **fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("endpoints", "line", "problem"),
     [
-        ([endpoint()], "ok: the webhook endpoint at Stripe sends all 9 kinds of events", ""),
+        ([endpoint()], "ok: the webhook endpoint at Stripe sends all 10 kinds of events", ""),
         ([endpoint(url=ADDRESS + "/")], "ok: ", ""),
         ([endpoint(enabled_events=["*"])], "ok: ", ""),
         ([endpoint("refund.failed"), endpoint(enabled_events=["refund.failed"])], "ok: ", ""),

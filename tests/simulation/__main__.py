@@ -9,7 +9,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from tests.simulation.campaign import SECONDS, campaign
+from tests.simulation.campaign import SECONDS, Record, campaign, commit_of_this_checkout
 from tests.simulation.from_answers import from_answers
 from tests.simulation.rules import Scene
 from tests.simulation.scenes import BUGS
@@ -23,6 +23,9 @@ def main() -> int:
         "--seeds", metavar="[A:]B", help="a campaign of the seeds from A, or 0, up to B, B not included"
     )
     parser.add_argument("--kills", type=int, help="a campaign of as many seeds as it takes to kill this many nodes")
+    parser.add_argument(
+        "--record", type=Path, help="leave out the seeds of --seeds that this file has, and add to it those that ran"
+    )
     parser.add_argument(
         "--one-by-one", action="store_true", help="print each seed of --seeds as --seed does, in its order"
     )
@@ -39,6 +42,11 @@ def main() -> int:
         action="store_true",
         help="plant each bug, or those of --scene or --bug, and tell which ones the judge finds from answers alone",
     )
+    parser.add_argument(
+        "--readers",
+        action="store_true",
+        help="let the readers of the scene join the run of a seed, as --from-answers does",
+    )
     parser.add_argument("--counts", action="store_true", help="print all counters at the end")
     given = parser.parse_args()
     first, _, end = (given.seeds or f"{given.seed}:{given.seed + 1}").rpartition(":")
@@ -46,6 +54,8 @@ def main() -> int:
     out = sys.stdout.write
     if given.history and given.seeds:
         parser.error("--history is of one seed")
+    if given.record and (not given.seeds or given.scene or given.bug or given.one_by_one):
+        parser.error("--record is of the seeds of --seeds, each in its own scene and without a bug")
     if given.from_answers:
         bugs = [each for each in sorted(BUGS) if given.scene in (None, BUGS[each].scene) and given.bug in (None, each)]
         return 0 if from_answers(bugs, _at_once) else 1
@@ -59,12 +69,19 @@ def main() -> int:
             workers=given.workers,
             everything=given.counts,
             kills=given.kills,
+            record=given.record and Record(given.record, commit_of_this_checkout(), seeds, given.seconds),
         )
         return 0 if good else 1
     failed = 0
     for seed in seeds:
         report = run(
-            seed, seconds=given.seconds, scene=given.scene, bug=given.bug, keep_trace=given.trace, history=given.history
+            seed,
+            seconds=given.seconds,
+            scene=given.scene,
+            bug=given.bug,
+            keep_trace=given.trace,
+            readers=given.readers,
+            history=given.history,
         )
         for line in report.trace.lines:
             out(f"{line}\n")

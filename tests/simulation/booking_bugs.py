@@ -224,9 +224,9 @@ _take_payment = settlement.record_payment
 class RefundUnderFreshKeys(LinkedPayments):
     """Each refund attempt has a new idempotency key, and no attempt looks for the one before it."""
 
-    def _keyed(self, key: str, call: Any, done_before: Any = None) -> Any:
+    def _keyed(self, key: str, call: Any, *rest: Any) -> Any:
         self._asked = getattr(self, "_asked", 0) + 1
-        return super()._keyed(f"{key}-{self._node.name}-{self._asked}", call, done_before)
+        return super()._keyed(f"{key}-{self._node.name}-{self._asked}", call, *rest)
 
     def _made(self, payment_id: str) -> list[Any]:
         return []

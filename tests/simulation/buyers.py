@@ -30,6 +30,8 @@ SPONSOR_EMAILS = ("sponsor-0@example.org", "sponsor-1@example.org", "sponsor-1+t
 SPONSORS = len(SPONSOR_EMAILS)
 ADMINISTRATORS = 2
 SCOPES = tuple(Scope)
+LOOKED_OVER = 12
+"""How many of the newest bookings are looked at together."""
 WEEKS = (-1, *(0, 1, 2) * 8, 3)
 """Weeks from now that clients ask for: bookable ones, the last bookable one, and one too far ahead."""
 
@@ -508,6 +510,11 @@ async def _use(me: Client, scoped: Holding) -> None:
         case _:
             wish = Wish(uuid_of(me), me.random.choice(board.slots), week_of(me.world.base_ms) + WEEK_MS, None)
             await me.ask("book", on_node(Sponsorship.book, scoped.text, wish))
+
+
+async def looker(me: Client) -> None:
+    """Look at the newest bookings, as they are between the moves of others."""
+    await me.ask("look", lambda node: node.intake.look_over(LOOKED_OVER))
 
 
 CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (

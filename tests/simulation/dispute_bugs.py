@@ -46,6 +46,12 @@ def refund_counted_beside_its_total(right: Any, unit: UnitOfWork, booking: Booki
     return right(unit, booking, cents) if cents is None else booking.by_refunds_cents + cents
 
 
+@BUGS.function(settlement, "_is_counted")
+def failure_of_what_a_total_told_forgotten(unit: UnitOfWork, booking: Booking, message: Any) -> bool:
+    """A failed refund takes back only what was reported by its id."""
+    return any(each.id == message.refund_id for each in settlement._made(unit, booking))
+
+
 @BUGS.around(disputes, "_win_back")
 def order_of_all_ends_with_cents_left(right: Any, unit: UnitOfWork, booking: Booking, origin: Any) -> Any:
     """A booking whose rest was refunded stays refunded, though the bank returns what a dispute had taken."""
@@ -53,6 +59,11 @@ def order_of_all_ends_with_cents_left(right: Any, unit: UnitOfWork, booking: Boo
     return disputes._note(unit, booking, "dispute_won", origin) if done else right(unit, booking, origin)
 
 
+BUGS.add(
+    "returned-part-stays-lost",
+    "What the processor returns of a lost dispute is not read.",
+    replaced(stripe_webhook, "_reinstated", lambda *_: 0),
+)
 BUGS.add(
     "inquiry-taken-for-a-dispute",
     "A question of the bank, which moves no money, hides the booking.",

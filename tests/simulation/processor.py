@@ -37,7 +37,7 @@ class PaymentSucceeded:
 @dataclass(frozen=True, slots=True)
 class RefundUpdated:
     """The outcome of a refund: its amount, or what was refunded so far if that is a part, or neither if it is all. `at_ms` is
-    the whole second of the event."""
+    the whole second of the event, and `made_ms` that of the refund."""
 
     event_id: str
     booking_id: str
@@ -47,11 +47,13 @@ class RefundUpdated:
     total_cents: int | None = None
     refund_id: str | None = None
     at_ms: int | None = None
+    made_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DisputeUpdated:
-    """What a dispute has come to, and when. `status` is the processor's word for it; empty if it follows from the state."""
+    """What a dispute has come to, and when. `status` is the processor's word for it; empty if it follows from the state. Of
+    its amount, `returned_cents` were returned after it was lost."""
 
     event_id: str
     dispute_id: str
@@ -61,6 +63,7 @@ class DisputeUpdated:
     at_ms: int
     currency: str = "usd"
     status: str = ""
+    returned_cents: int = 0
 
 
 ProcessorEvent = PaymentSucceeded | RefundUpdated | DisputeUpdated
@@ -80,10 +83,11 @@ class Session:
 
 @dataclass(slots=True, eq=False)
 class Dispute:
-    """A dispute about a part of a payment, or about all of it."""
+    """A dispute about a part of a payment, or about all of it. `cents` is what it may take, without what was returned."""
 
     cents: int
     state: PaymentState = PaymentState.DISPUTED
+    returned_cents: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -137,6 +141,7 @@ class Refund:
     payment: Payment
     cents: int
     booking_id: str | None
+    made_ms: int
     status: str = "succeeded"
 
     @property
@@ -146,6 +151,7 @@ class Refund:
             "id": self.id,
             "object": "refund",
             "amount": self.cents,
+            "created": self.made_ms // SECOND_MS,
             "currency": event.currency,
             "failure_reason": "expired_or_canceled_card" if self.status == "failed" else None,
             "metadata": {} if self.booking_id is None else {BOOKING: self.booking_id},
@@ -230,7 +236,7 @@ class Processor:
         return refund.row
 
     def _made(self, payment: Payment, cents: int, booking_id: str | None) -> Refund:
-        refund = Refund(f"rf_{len(self.refunds) + 1}", payment, cents, booking_id)
+        refund = Refund(f"rf_{len(self.refunds) + 1}", payment, cents, booking_id, self._second_ms())
         self.refunds[refund.id] = refund
         return refund
 
@@ -323,7 +329,8 @@ class Processor:
 
     def _refunded(self, payment: Payment, declined: str | None, cents: int, refund_id: str) -> RefundUpdated:
         event = RefundUpdated(self._event("re"), payment.event.booking_id, payment.event.payment_id, declined, cents)
-        return replace(event, refund_id=refund_id, at_ms=self._second_ms())
+        made_ms = self.refunds[refund_id].made_ms
+        return replace(event, refund_id=refund_id, at_ms=self._second_ms(), made_ms=made_ms)
 
     def _refunded_so_far(self, payment: Payment) -> RefundUpdated:
         total = sum(payment.back) if payment.left_cents else None
@@ -384,7 +391,8 @@ class Processor:
         dispute = payment.disputes[dispute_id]
         if dispute.state is PaymentState.LOST and dispute.cents > 1 and self._faults.strikes("loss_returned_in_part"):
             await trio.sleep(self._of_disputes.uniform(1.1, 3.0))
-            dispute.cents -= self._part(dispute.cents - 1)
+            dispute.returned_cents = self._part(dispute.cents - 1)
+            dispute.cents -= dispute.returned_cents
             self._tell(payment, dispute_id)
         if self._faults.strikes("dispute_decided_again"):
             await trio.sleep(self._of_disputes.uniform(1.1, 4.0))
@@ -399,8 +407,9 @@ class Processor:
     def _tell(self, payment: Payment, dispute_id: str, dispute: Dispute | None = None, status: str = "") -> None:
         dispute, event_id = dispute or payment.disputes[dispute_id], self._event("evt")
         payment_id, at_ms = payment.event.payment_id, self._second_ms()
-        event = DisputeUpdated(event_id, dispute_id, payment_id, dispute.state, dispute.cents, at_ms, status=status)
-        self._start(self._send, event)
+        cents, returned_cents = dispute.cents + dispute.returned_cents, dispute.returned_cents
+        event = DisputeUpdated(event_id, dispute_id, payment_id, dispute.state, cents, at_ms, status=status)
+        self._start(self._send, replace(event, returned_cents=returned_cents))
 
     # Events that are not about our money.
 

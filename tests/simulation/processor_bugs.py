@@ -1,16 +1,22 @@
 """Bugs to plant in how a node asks the processor, one at a time: see `key_bugs`."""
 
+from dataclasses import replace
 from typing import Any
 
 import stripe
+import trio
 
-from actors.bookings import prices
+from actors.bookings import prices, refund_leases
+from actors.bookings.messages import LeaseRefund
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
-from actors.bookings.records import Booking
+from actors.bookings.records import Booking, BookingView
+from actors.bookings.unit_of_work import UnitOfWork
+from actors.values import Refused
 from service.payments import stripe_gateway
 from service.payments.stripe_gateway import KEYS
 from tests.simulation.planting import Bugs, replaced
 from tests.simulation.rules import Scene
+from tests.simulation.sponsorship import CountedSweeper
 from tests.simulation.wire import LinkedPayments
 
 BUGS = Bugs(Scene.SPONSORS)
@@ -20,14 +26,32 @@ BUGS = Bugs(Scene.SPONSORS)
 class KeyInFlightReplaced(LinkedPayments):
     """While a request is in flight under its key, the refund is requested again under the next one."""
 
-    def _keyed(self, key: str, call: Any, done_before: Any = None) -> Any:
+    def _keyed(self, key: str, call: Any, *rest: Any) -> Any:
         for number in range(1, KEYS):
             try:
-                return super()._keyed(key if number == 1 else f"{key}-again-{number}", call, done_before)
+                return super()._keyed(key if number == 1 else f"{key}-again-{number}", call, *rest)
             except stripe.APIError as error:
                 if error.http_status != 409:
                     raise
-        return super()._keyed(f"{key}-again", call, done_before)
+        return super()._keyed(f"{key}-again", call, *rest)
+
+
+@BUGS.part("sweeper")
+class RefundWithoutALease(CountedSweeper):
+    """Two nodes ask for one refund at once."""
+
+    async def _lease(self, due: Booking) -> BookingView | Refused:
+        await trio.lowlevel.checkpoint()
+        return BookingView(due, "")
+
+
+@BUGS.around(refund_leases, "lease_refund")
+def leased_refund_leased_again(right: Any, unit: UnitOfWork, message: LeaseRefund) -> Any:
+    """A refund that a node has leased is leased to the next one, too."""
+    booking = unit.booking(message.booking_id)
+    if booking is not None and booking.refund_due_ms is not None:
+        unit.save_booking(replace(booking, refund_due_ms=unit.now_ms))
+    return right(unit, message)
 
 
 @BUGS.part("payments")
@@ -42,7 +66,7 @@ class PartNotLookedFor(LinkedPayments):
 class RepeatedFailureIsFinal(LinkedPayments):
     """What the processor has refused once under a key is never asked for under another."""
 
-    def _keyed(self, key: str, call: Any, done_before: Any = None) -> Any:
+    def _keyed(self, key: str, call: Any, *rest: Any) -> Any:
         return call(key)
 
 

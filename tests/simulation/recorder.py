@@ -23,9 +23,12 @@ from actors.keys.actor import Issued, Minted
 from actors.keys.authorizer import Tokens
 from actors.keys.messages import Claimed, KeySaved, Resolved, Rotated
 from actors.quota.messages import Charge, Metered
+from actors.quota.state import exhausted
 from actors.values import Refused, Tenant, Tier
 from service.api import authentication
 from service.api.errors import TABLE
+from service.api.operations.account import usage_of
+from service.schemas.keys import Usage as UsageShown
 from service.snapshots.change_log import ChangePage
 from tests.judge.judging import judge
 from tests.judge.lines import write_history
@@ -44,6 +47,7 @@ from tests.judge.records import (
     Limit,
     Operation,
     Record,
+    Usage,
 )
 from tests.judge.wire import caller_of, digest
 from tests.simulation import history as told
@@ -123,6 +127,7 @@ class Recorder:
 
     def __init__(self, world: "World") -> None:
         self._world = world
+        self._texts, _ = _texts(world)
         self._intents: defaultdict[str, list[told.Operation]] = defaultdict(list)
         for intents in world.history.intents.values():
             for intent in intents:
@@ -140,6 +145,9 @@ class Recorder:
         self, request: told.Operation, name: str, intents: Sequence[told.Operation], *, answered: bool
     ) -> Operation:
         kind, caller, main = _asked_for(request, intents)
+        if main is not None and isinstance(main.about, told.Rotate):
+            # A key rotates itself.
+            caller = caller_of(self._texts[main.about.key_id])
         facts = {} if main is None else _facts(kind, main.about)
         asked = Asked(caller=caller, metered=request.kind == "read", **facts)
         began, ended = self._ms(request.start, request.began), self._ms(request.end, request.ended)
@@ -179,14 +187,16 @@ class Recorder:
 
 async def read_all(world: "World") -> None:
     """Read all bookings, with their documents and days, and all of them again: what a run leaves is in its history. Use the
-    keys that ended on all nodes, too, once none may remember them."""
+    keys that ended on all nodes, too, once none may remember them, and read what each key has used."""
     reader = Client(world, "reader", _idle)
-    ended = _ended_texts(world)
+    texts, ended = _texts(world)
     if ended:
         await trio.sleep(LIFE_SECONDS + 0.1)
     for text in ended:
         for node in world.nodes:
             await reader.resolve(text, node)
+    for text in texts.values():
+        await reader.ask("usage", partial(_usage, text))
     for _ in range(2 if world.sells else 0):
         views = await reader.ask("look", lambda node: node.intake.look_over(MOST))
         for view in views if isinstance(views, list | tuple) else ():
@@ -194,8 +204,9 @@ async def read_all(world: "World") -> None:
                 await reader.ask(kind, partial(_read, kind, view.booking.tenant_id, view.booking.id))
 
 
-def _ended_texts(world: "World") -> list[str]:
-    """The texts of keys that clients were told to have changed, or to be replaced."""
+def _texts(world: "World") -> tuple[dict[str, str], list[str]]:
+    """The texts of all keys that clients were shown, by their ids, and those of which they were told that they changed, or
+    that they are replaced."""
     texts: dict[str, str] = {}
     ended: dict[str, None] = {}
     for request in world.history.requests:
@@ -207,7 +218,20 @@ def _ended_texts(world: "World") -> list[str]:
                 ended[old.id] = None
             case KeySaved(key=key):
                 ended[key.id] = None
-    return [texts[key_id] for key_id in ended if key_id in texts]
+    return texts, [texts[key_id] for key_id in ended if key_id in texts]
+
+
+async def _usage(text: str, node: "Node") -> Any:
+    """As `getUsage` does."""
+    resolved = await node.resolve(text)
+    refused = authentication.refused_key(resolved, node.clock.now_ms())
+    if refused is not None or resolved is None:
+        return refused
+    tenant = await answering(node, partial(node.services.quota.read, resolved.key.tenant_id))
+    if tenant is None:
+        return told.Unknown("being claimed")
+    caps = node.services.quota.caps
+    return exhausted(tenant, caps[tenant.tier]) or usage_of(tenant, "", None, caps)
 
 
 async def _idle(me: Client) -> None:
@@ -235,7 +259,7 @@ def _asked_for(
 ) -> tuple[str, str | None, told.Operation | None]:
     """The name of the operation, who asked, and the intent that it led to, if it was admitted."""
     first, rest = intents[0], intents[1:]
-    if request.kind == "resolve":
+    if request.kind in ("resolve", "usage"):
         return "getUsage", caller_of(first.about), first
     if request.kind == "read":
         charges = [each for each in intents if isinstance(each.about, Charge)]
@@ -274,7 +298,8 @@ def _facts(kind: str, about: Any) -> dict[str, Any]:
         case told.IssueFor():
             return {"key": about.key, "body": digest([about.name, *map(str, about.scopes)]) if about.key else None}
         case told.Rotate():
-            return {"id": about.key_id, "key": about.key, "body": digest([about.key_id, about.grace_seconds])}
+            grace = about.grace_seconds
+            return {"id": about.key_id, "key": about.key, "body": digest([about.key_id, grace]), "grace": grace}
         case told.EndAt():
             return {"id": about.key_id, "ends": about.end_ms}
         case told.Complete() | told.Start():
@@ -302,6 +327,10 @@ def _shown(kind: str, asked: Asked, result: Any, now_ms: int) -> dict[str, Any]:
             return {"limits": list(_limits(tenant))}
         case Resolved(key=key):
             return {"tenant": key.tenant_id}
+        case UsageShown():
+            cap, daily = result.requestLimit, result.dailyRequestLimit
+            used = Usage(result.status, result.requestsUsed, cap, result.dailyRequestsUsed, daily)
+            return {"tenant": result.tenantId, "usage": used}
         case BookingView() if kind == "openCheckout":
             return {"bookings": [Booking(asked.id or "", "checkout", held=result.booking.hold_ms)]}
         case BookingView():

@@ -78,6 +78,26 @@ async def mover(me: Client) -> None:
     await me.at_once(*[partial(me.read, holding.text, each) for each in me.world.nodes])
 
 
+async def night_reader(me: Client) -> None:
+    """Read just before midnight, so that some requests fail after it, and again once every clock is past it."""
+    turn = (me.world.turn_ms - me.world.base_ms) / SECOND_MS
+    if trio.current_time() > turn - 0.4:
+        await me.think(3.0)
+        return
+    await trio.sleep_until(turn - 0.4)
+    holding = await _issued(me)
+    if holding is None:
+        return
+    text = holding.text
+
+    async def read(node: "Node", seconds: float, *, fails: bool) -> None:
+        await trio.sleep_until(turn + seconds)
+        await me.ask("read", lambda node: node.read(text, usecase=False, fails=fails), node)
+
+    failing = [partial(read, node, -0.1, fails=True) for node in me.world.nodes for _ in range(3)]
+    await me.at_once(*failing, *[partial(read, node, 1.01, fails=False) for node in me.world.nodes])
+
+
 async def _edit(about: EndAt, node: "Node") -> object:
     return await node.edit(about)
 

@@ -98,7 +98,6 @@ BOOKINGS = BookingRules(
 FEW_HOLDS = 4
 """Reservations per account and day in worlds whose clocks are moved: so few that a day is used up."""
 SUBMISSIONS = SubmissionRules(public_address, pending=3, mail_every_ms=2_000)
-SWEEPER = SweeperLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
 SHORTEST_PAGE_MS, LONGEST_PAGE_MS, PAGE_MARGIN_MS = 1_500, 9_000, 2_500
 """How long the processor's page of a booking may accept money, and the gateway's allowance for clocks and the network. A page
 closes 1.5 s after its hold or, if it was asked for late, 4 s after it."""
@@ -106,6 +105,9 @@ PENDING_ROUNDS = 3
 """After how many pauses of the sweeper the processor is asked again about a refund in progress."""
 CALL_SECONDS = 1.6
 """How long a node waits for the processor."""
+SWEEPER = SweeperLimits(sweep_seconds=0.5, refund_retry_seconds=0.3, timeout_seconds=CALL_SECONDS)
+KEY_MS = 1_000
+"""How long the last idempotency key of a refund is used."""
 LEAST_CENTS = 50
 """The processor takes no smaller amount."""
 

@@ -97,10 +97,12 @@ class Area:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cast:
-    """The content of a scene: its areas, its clients, and possible numbers of nodes, one of which is drawn."""
+    """The content of a scene: its areas, its clients, and possible numbers of nodes, one of which is drawn. Its `readers` ask
+    for what only the judge of answers needs, and make other runs of the same seeds."""
 
     areas: tuple[Area, ...]
     crowd: Crowd
+    readers: Crowd = ()
     nodes: tuple[int, ...] = (2, 3)
 
 
@@ -168,9 +170,13 @@ CATALOG = Area(
 """Entries that administrators edit, their readers, and mirrors."""
 
 SCENES: Mapping[Scene, Cast] = {
-    Scene.SPONSORS: Cast((KEYS, MAIL, SPONSORSHIP), (*buyers.CROWD, (sharers.sharer, 2))),
-    Scene.KEYS: Cast((KEYS, MAIL), (*clients.CROWD, (rotators.rotator, 2), (rotators.mover, 1))),
-    Scene.WEBSITES: Cast((KEYS, MAIL, SPONSORSHIP, SITE), websites.CROWD),
+    Scene.SPONSORS: Cast(
+        (KEYS, MAIL, SPONSORSHIP), (*buyers.CROWD, (sharers.sharer, 2)), readers=((buyers.looker, 1),)
+    ),
+    Scene.KEYS: Cast(
+        (KEYS, MAIL), (*clients.CROWD, (rotators.rotator, 2), (rotators.mover, 1), (rotators.night_reader, 1))
+    ),
+    Scene.WEBSITES: Cast((KEYS, MAIL, SPONSORSHIP, SITE), websites.CROWD, readers=((websites.sleepless, 1),)),
     Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), (*gadgets.CROWD, *connectors.CROWD)),
     Scene.CATALOG: Cast((KEYS, MAIL, CATALOG), editors.CROWD),
     Scene.WHOLE: Cast(

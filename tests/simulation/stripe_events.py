@@ -59,6 +59,7 @@ def _refund(event: RefundUpdated) -> dict[str, Any]:
         "id": event.refund_id,
         "object": "refund",
         "amount": event.cents,
+        "created": None if event.made_ms is None else event.made_ms // SECOND_MS,
         "currency": "usd",
         "failure_reason": "expired_or_canceled_card" if failed else None,
         "metadata": {BOOKING: event.booking_id},
@@ -80,4 +81,7 @@ def _dispute(event: DisputeUpdated) -> dict[str, Any]:
         "status": event.status or _CLOSED.get(event.state, "needs_response"),
     }
     kind = "charge.dispute.closed" if event.state in _CLOSED else "charge.dispute.updated"
+    if event.returned_cents:
+        moves = [{"amount": cents, "currency": event.currency} for cents in (-event.amount_cents, event.returned_cents)]
+        kind, dispute = "charge.dispute.funds_reinstated", dispute | {"balance_transactions": moves}
     return _body(event.event_id, kind, dispute, event.at_ms)

@@ -5,6 +5,7 @@ import inspect
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.judge.judging import judge
 from tests.judge.lines import read_history
 from tests.judge.unseen import UNSEEN
 from tests.simulation import kernel
-from tests.simulation.campaign import Regression, Summary, add_regression, regressions
+from tests.simulation.campaign import BLOCK, Record, Regression, Summary, add_regression, regressions
 from tests.simulation.from_answers import FOUND_BY, found
 from tests.simulation.recorder import FROM_ANSWERS
 from tests.simulation.rules import Scene
@@ -167,6 +168,33 @@ def test_a_seed_that_failed_is_listed_once_with_its_violation(tmp_path: Path) ->
     assert path.read_text().splitlines()[2:] == ["3 keys 20", "7 whole 30  # a_check: it was not so"]
 
 
+def test_a_record_has_each_block_of_seeds_once_all_of_them_ran_and_a_campaign_goes_on_from_there(
+    campaign: list[Report], tmp_path: Path
+) -> None:
+    path, seeds = tmp_path / "campaign.csv", range(BLOCK - 2, BLOCK + 3)
+
+    def ran(seed: int) -> Report:
+        return replace(campaign[0], seed=seed, violations=["so it is not"] if seed == BLOCK else [])
+
+    record = Record(path, "one", seeds, SECONDS)
+    for seed in (BLOCK - 2, BLOCK + 1, BLOCK + 2, BLOCK):
+        record.add(ran(seed))
+    further = Record(path, "other", range(BLOCK + 4), SECONDS)
+    assert further.missing == [*range(BLOCK), BLOCK + 3]
+    assert Record(path, "other", seeds, 2 * SECONDS).missing == [*seeds]
+    for seed in further.missing:
+        further.add(ran(seed))
+    assert [(each.first, each.last, each.commit, each.failed) for each in further.blocks()] == [
+        (BLOCK, BLOCK + 2, "one", (BLOCK,)),
+        (0, BLOCK - 1, "other", ()),
+        (BLOCK + 3, BLOCK + 3, "other", ()),
+    ]
+    told = "\n".join(further.lines())
+    assert f"recorded: {BLOCK + 4} seeds" in told
+    assert f"{(BLOCK + 4) * campaign[0].requests:,} requests" in told
+    assert f"1 failed: {BLOCK}" in told
+
+
 def test_a_campaign_lists_what_it_never_met(campaign: list[Report]) -> None:
     summary = Summary(RUN_SECONDS)
     summary.add(campaign[0])
@@ -180,7 +208,7 @@ def test_the_readme_names_every_module_and_every_scene_and_no_other() -> None:
     rows = [line.split("|")[1] for line in (folder / "README.md").read_text().splitlines() if line.startswith("| `")]
     named = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
     modules = {path.stem for path in folder.rglob("*.py") if not path.stem.startswith(("__", "test_"))}
-    assert named == modules | {"oracle", "regressions.txt", *Scene}
+    assert named == modules | {"oracle", "campaign.csv", "regressions.txt", *Scene}
 
 
 # What the kernel relies on in the pinned Trio.

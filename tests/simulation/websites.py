@@ -27,6 +27,8 @@ RELAY = "127.0.0.1"
 """An address in a network without a limit."""
 BROWSERS = ("Mozilla/5.0 (X11; Linux x86_64)", "Mozilla/5.0 (Android 16; Mobile)")
 CRAWLER = "ExampleBot/1.0 (+https://example.com/bot)"
+SURE_SECONDS = 1.01
+"""So long before and after midnight, every clock tells the same day."""
 ADVERTISERS = 2
 ADMINISTRATOR = "admin-0@example.org"
 
@@ -165,6 +167,36 @@ async def night_owl(me: Client) -> None:
     else:
         with trio.move_on_after(0.4):
             await _post(me, post)
+
+
+async def sleepless(me: Client) -> None:
+    """Report visitors on each node before midnight and again after it, further from it than clocks differ; and between, one
+    of the unit day on all nodes. The placement is of both weeks."""
+    world, turn = me.world, (me.world.turn_ms - me.world.base_ms) / SECOND_MS
+    if trio.current_time() > turn - 1.5:
+        await me.think(3.0)
+        return
+    await trio.sleep_until(turn - 1.5)
+    event = Event("bok_stage_1", Kind.IMPRESSION, uuid_of(me))
+    everywhere = Post((event,), RELAY, batch=True, by_day=True, seen=(("203.0.202.1", BROWSERS[0]),))
+
+    async def again(node: "Node") -> None:
+        """What is asked once more after a lost answer may be of either day, so each attempt has visitors of its own."""
+        heard, post = None, replace(everywhere, by_day=False, seen=())
+        while trio.current_time() < turn - SURE_SECONDS and not isinstance(heard, Heard):
+            await trio.sleep(0.1)
+            post = replace(post, events=tuple(event._replace(visitor=uuid_of(me)) for _ in range(4)))
+            heard = await _post(me, post, node)
+        await trio.sleep_until(turn + SURE_SECONDS)
+        for each in post.events:
+            await _post(me, replace(post, events=(each,)), node)
+
+    async def all_the_time() -> None:
+        while trio.current_time() < turn + SURE_SECONDS:
+            await me.at_once(*[partial(_post, me, everywhere, node) for node in world.nodes])
+            await trio.sleep(0.2)
+
+    await me.at_once(all_the_time, *[partial(again, node) for node in world.nodes])
 
 
 async def crowd_of_one(me: Client) -> None:

@@ -1,12 +1,13 @@
 """The processor's API as Stripe documents it, and a node's link to it: the service's own gateway over simulated requests.
 
 Each request is refused for what a real processor refuses: too many requests, an idempotency key that is in flight or was
-used with other parameters, and parameters out of bounds. An answer is kept under its key, failures too: for a day, which
-is longer than a run.
+used with other parameters, and parameters out of bounds. An answer is kept under its key, failures too: for a day, of which
+a run has several.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
@@ -15,14 +16,14 @@ import stripe
 import trio
 from outcome import Error, Outcome, Value
 
-from actors.bookings.payments import PaymentsUnavailable
+from actors.bookings.payments import PaymentsUnavailable, RefundAttempt
 from actors.bookings.records import Booking
 from actors.clock import SECOND_MS
 from service.payments import stripe_gateway
 from service.payments.stripe_gateway import StripePayments
 from service.tokens.links import Links
 from tests.simulation.limits import BASE_URL
-from tests.simulation.rules import BOOKINGS, CALL_SECONDS, LEAST_CENTS, SECRET
+from tests.simulation.rules import BOOKINGS, CALL_SECONDS, KEY_MS, LEAST_CENTS, SECRET
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -33,6 +34,10 @@ Form = dict[str, str]
 
 LONGEST_VALUE, LONGEST_NAME, LONGEST_KEY = 500, 40, 255
 """Characters of a value and of a name in metadata, and of an idempotency key."""
+
+
+KEPT_SECONDS = 14.0
+"""How long an answer is kept under its key: the processor's day."""
 
 
 class ApiError(Exception):
@@ -89,6 +94,28 @@ class Api:
         self._faults = world.faults
         self._kept: dict[str, Kept] = {}
         self.ended: list[Ended] = []
+        self._asking: dict[str, int | None] = {}
+
+    @contextmanager
+    def asking(self, booking: Booking, now_ms: int) -> Iterator[None]:
+        """A node asks for a refund at `now_ms` of its clock. Until it has its answer, or gives up, no other node does, unless
+        its lease has ended or was taken from it."""
+        lease_ms = booking.refund_due_ms
+        other_ms = self._asking.get(booking.id, 0) or 0
+        if other_ms and (other_ms == lease_ms or (other_ms > now_ms and not self._was_taken(booking, other_ms))):
+            self._world.violations.append(f"two nodes ask for a refund at once, until {other_ms} and {booking}")
+        self._asking[booking.id] = lease_ms
+        try:
+            yield
+        finally:
+            if self._asking.get(booking.id) == lease_ms:
+                self._asking.pop(booking.id)
+
+    def _was_taken(self, booking: Booking, lease_ms: int) -> bool:
+        """Whether the refund became due in between, because another one was reported or a dispute was won."""
+        due = [row.refund_due_ms for _, row in self._world.log.versions["bookings", booking.id] if row is not None]
+        since = due[len(due) - due[::-1].index(lease_ms) :] if lease_ms in due else []
+        return any(each not in (lease_ms, booking.refund_due_ms) for each in since)
 
     def answer(self, asked: Asked, seconds: float) -> Reply:
         """Answer a request that takes `seconds`. Its effect comes first: whoever asks may be gone by its end."""
@@ -111,6 +138,9 @@ class Api:
             raise ApiError(400, "An idempotency key has 1 to 255 characters", code="idempotency_key_length")
         kept, now = self._kept.get(asked.key), trio.current_time()
         if kept is None:
+            return None
+        if now >= kept.in_flight_until + KEPT_SECONDS:
+            self._world.count("processor forgot a key")
             return None
         if now < kept.in_flight_until:
             raise ApiError(409, "Another request has this key", code="idempotency_key_in_use", kind="idempotency_error")
@@ -216,34 +246,52 @@ class Wire(stripe.HTTPClient):
         return json.dumps(reply.body), reply.status, reply.headers
 
 
+class _Unwanted(BaseException):
+    """The caller of a call has given up."""
+
+
 class LinkedPayments(StripePayments):
-    """A node's link to the processor. Requests and answers may be lost, and a call whose caller gave up goes on."""
+    """A node's link to the processor. Requests and answers may be lost, and a call whose caller gave up goes on until it asks
+    whether it is still wanted."""
 
     def __init__(self, node: "Node") -> None:
         links = Links(BASE_URL, SECRET)
         super().__init__("sk_live_simulated", links, seconds=CALL_SECONDS, hold_ms=BOOKINGS.hold_ms)
+        self._key_ms, self._given_up = KEY_MS, False
         self._wire = Wire()
         self._client = stripe.StripeClient("sk_live_simulated", http_client=self._wire, max_network_retries=0)
         self._node, self._life = node, node.life
         self._faults = node.world.faults
 
+    async def refund(self, booking: Booking) -> RefundAttempt:
+        with self._node.world.api.asking(booking, self._node.clock.now_ms()):
+            return await super().refund(booking)
+
     async def _in_thread(self, call: Callable[[], T], seconds: float | None = None) -> T:
         """Run a call in a task of the world, as the service does in a thread."""
         ended: list[Outcome[T]] = []
-        done = trio.Event()
-        self._node.world.start_soon(self._run, call, ended, done)
+        done, given_up = trio.Event(), trio.Event()
+        self._node.world.start_soon(self._run, call, ended, done, given_up)
         with trio.move_on_after(seconds or self._seconds):
             await done.wait()
             return ended[0].unwrap()
+        given_up.set()
         self._node.world.count("a call was given up")
         raise PaymentsUnavailable("simulated: no answer in time")
 
-    async def _run(self, call: Callable[[], T], ended: list[Outcome[T]], done: trio.Event) -> None:
+    def _check_wanted(self) -> None:
+        if self._given_up:
+            raise _Unwanted
+
+    async def _run(
+        self, call: Callable[[], T], ended: list[Outcome[T]], done: trio.Event, given_up: trio.Event
+    ) -> None:
         replies: list[Reply | None] = []
         about = next((each for each in getattr(call, "args", ()) if isinstance(each, Booking)), None)
         lost_cents = 0 if about is None else about.lost_cents
         while self._node.lives(self._life) and not ended:
             self._wire.replay(replies)
+            self._given_up = given_up.is_set()
             try:
                 ended.append(Value(stripe_gateway._translated(call)))
             except Exception as error:
@@ -251,6 +299,8 @@ class LinkedPayments(StripePayments):
             except _Unanswered as unanswered:
                 asked = replace(unanswered.asked, lost_cents=lost_cents)
                 replies.append(await self._exchange(asked))
+            except _Unwanted:
+                return
         if ended:
             self._note(about, ended[0], replies)
             done.set()

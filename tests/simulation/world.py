@@ -80,7 +80,9 @@ class Report:
 class World:
     """One run of one seed."""
 
-    def __init__(self, seed: int, scene: Scene, seconds: float, parts: Parts, *, impatient: bool = False) -> None:
+    def __init__(
+        self, seed: int, scene: Scene, seconds: float, parts: Parts, *, impatient: bool = False, readers: bool = False
+    ) -> None:
         self.seed = seed
         self.parts = parts
         self.seconds = seconds
@@ -121,8 +123,9 @@ class World:
         self.counts_sites = seed % 2 == 0
         self.holds_per_day = FEW_HOLDS if are_moved(seed) else BOOKINGS.holds_per_day
         self.cluster = Random(f"{seed}-cluster").choice((None, Cluster(2, 1), Cluster(3, 2), Cluster(3, 3)))
+        crowd = (*self.cast.crowd, *(self.cast.readers if readers else ()))
         self.clients = [
-            Client(self, f"{live.__name__}-{number}", live) for live, size in self.cast.crowd for number in range(size)
+            Client(self, f"{live.__name__}-{number}", live) for live, size in crowd for number in range(size)
         ]
         for area in self.cast.areas:
             area.opens(self)
@@ -293,17 +296,19 @@ def run(
     bug: str | None = None,
     keep_trace: bool = False,
     patient: bool = False,
+    readers: bool = False,
     history: Path | None = None,
 ) -> Report:
     """Simulate one seed and judge it.
 
     The scene is the given one, or that of the planted bug, or the seed's own. Unless it is `patient`, a run with a planted
-    bug ends soon after a transaction violates a promise. What clients asked and heard is written to `history`.
+    bug ends soon after a transaction violates a promise. The `readers` of the scene may join. What clients asked and heard is
+    written to `history`.
     """
     scene = scene or (BUGS[bug].scene if bug else scene_of(seed))
     planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())
     with planted as parts:
-        world = World(seed, scene, seconds, parts, impatient=bug is not None and not patient)
+        world = World(seed, scene, seconds, parts, impatient=bug is not None and not patient, readers=readers)
         with (
             patched(codes, "constant_time_equal", world.compare),
             patched(stripe_gateway, "SHORTEST_SESSION_MS", SHORTEST_PAGE_MS),

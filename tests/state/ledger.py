@@ -15,6 +15,7 @@ from actors.bookings.messages import (
     EditCampaign,
     EditSlot,
     ExpireHold,
+    LeaseRefund,
     Message,
     MoveCampaign,
     OpenCheckout,
@@ -365,9 +366,20 @@ class Ledger:
         total_cents: int | None = None,
         refund: str | None = None,
         at_ms: int | None = None,
+        made_ms: int | None = None,
     ) -> SettleRefund:
         return SettleRefund(
-            booking_id, declined, self.origin(PAYMENTS), event, payment, cents, total_cents, None, refund, at_ms
+            booking_id,
+            declined,
+            self.origin(PAYMENTS),
+            event,
+            payment,
+            cents,
+            total_cents,
+            None,
+            refund,
+            at_ms,
+            made_ms,
         )
 
     def dispute(
@@ -376,7 +388,12 @@ class Ledger:
         return SettleDispute(dispute, payment, state, self.origin(PAYMENTS), **fields)
 
     def postpone(self, booking_id: str, due_ms: int) -> PostponeRefund:
-        return PostponeRefund(booking_id, due_ms)
+        """Put off a refund by the node that leases it now."""
+        booking = self.bookings.get(booking_id)
+        return PostponeRefund(booking_id, None if booking is None else booking.refund_due_ms, due_ms)
+
+    def lease(self, booking_id: str, until_ms: int) -> LeaseRefund:
+        return LeaseRefund(booking_id, until_ms)
 
     def video(self, booking_id: str, **fields: Any) -> DescribeVideo:
         return DescribeVideo(booking_id, self.origin(), **fields)

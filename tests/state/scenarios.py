@@ -355,6 +355,7 @@ def money(book: Ledger) -> None:
     book.act(book.settle("bok_0", event="e7", payment="pay_bok_0"), book.settle("bok_0"), book.settle("none"))
     book.act(book.settle("bok_0", "Returned", event="e8", payment="pay_bok_0", refund="re_1", at_ms=9))
     book.act(book.settle("bok_1", event="e9", payment="pay_bok_1", total_cents=4_000, refund="re_2"))
+    book.act(book.lease("bok_1", 5), book.lease("bok_0", 5), book.lease("none", 5))
     book.act(book.postpone("bok_1", 5), book.postpone("bok_0", 5), book.postpone("none", 5))
     book.act(book.dispute("pay_bok_2"), book.dispute("pay_bok_2"), book.dispute("none"), book.refund("bok_2"))
     book.act(book.dispute("pay_bok_2", PaymentState.WON), book.dispute("pay_bok_3", amount_cents=3_000))

@@ -476,7 +476,13 @@ def test_what_belongs_to_somebody_else_does_not_exist(ledger: Ledger) -> None:
 def test_what_is_no_booking_is_told_so(ledger: Ledger) -> None:
     none = "bok_none"
     messages: list[Message] = [ledger.checkout(none), ledger.cancel(none), ledger.expire(none), ledger.pay(none)]
-    messages += [ledger.refund(none), ledger.settle(none, event="evt"), ledger.postpone(none, NOON), ledger.video(none)]
+    messages += [
+        ledger.refund(none),
+        ledger.settle(none, event="evt"),
+        ledger.postpone(none, NOON),
+        ledger.lease(none, 0),
+        ledger.video(none),
+    ]
     for answer in [*ledger.act(*messages), *(ledger.one(message) for message in messages)]:
         assert refused(answer, Code.NOT_FOUND).message == "There is no such booking."
     assert kept_nothing(ledger)
@@ -553,6 +559,7 @@ def test_a_batch_names_its_rows_sorted() -> None:
         ledger.settle("b3"),
         ledger.refund("b2"),
         ledger.postpone("b1", 0),
+        ledger.lease("b1", 0),
         ledger.expire("b0"),
         ledger.video("ba"),
     ]

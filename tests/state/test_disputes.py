@@ -48,6 +48,15 @@ def test_a_session_is_stored_once_by_its_owner_and_needs_no_record(ledger: Ledge
     assert ledger.audits == []
 
 
+def test_a_booking_has_at_most_twenty_sessions(ledger: Ledger) -> None:
+    """Each change of the campaign's name, or of the email, makes another one."""
+    ledger.act(*(ledger.session("b1", f"cs_{number}") for number in range(1, 21)))
+    answer = refused(ledger.one(ledger.session("b1", "cs_21")), Code.INVALID_STATE)
+    assert answer.message.startswith("This booking has 20 payment pages, the most that it can have.")
+    kept = booked(ledger.one(ledger.session("b1", "cs_1"))).sessions
+    assert kept == " ".join(f"cs_{number}" for number in range(1, 21))
+
+
 def test_a_foreign_payment_of_an_ended_booking_is_not_sent_back(ledger: Ledger) -> None:
     ledger.act(ledger.cancel("b1"))
     refused(ledger.one(ledger.pay("b1", session="cs_of_others")), Code.NOT_FOUND)

@@ -14,6 +14,7 @@ from actors.bookings.messages import (
     Answer,
     DeclineRefundRequest,
     FollowSchedule,
+    LeaseRefund,
     Message,
     PostponeRefund,
     RequestRefund,
@@ -68,6 +69,7 @@ recipes = st.one_of(
     st.tuples(st.just("refund"), which),
     st.tuples(st.just("settle"), which, declined, st.sampled_from([None, "evt_r1", "evt_r2"])),
     st.tuples(st.just("postpone"), which),
+    st.tuples(st.just("lease"), which),
     st.tuples(st.just("follow"), which),
     st.tuples(st.just("follow"), which),
     st.tuples(st.just("ask"), which),
@@ -136,7 +138,7 @@ class Bookings(RuleBasedStateMachine):
         answer = ledger.one(message)
         told = {record.target_id for record in ledger.audits[records:] if record.target_type == "booking"}
         changed = {each for each, booking in ledger.bookings.items() if known.get(each) != booking}
-        assert changed <= told or isinstance(message, PostponeRefund | FollowSchedule)
+        assert changed <= told or isinstance(message, LeaseRefund | PostponeRefund | FollowSchedule)
         assert not (isinstance(answer, Refused) and ledger.last.weeks_reserved)
         if isinstance(message, Reserve):
             self.note(ledger, message, answer, new=bool(changed - set(known)))
@@ -186,6 +188,8 @@ class Bookings(RuleBasedStateMachine):
                 return ledger.settle(booking_id, why, event and f"{event}_{booking_id}")
             case "postpone", str(booking_id):
                 return ledger.postpone(booking_id, ledger.now_ms + DAY)
+            case "lease", str(booking_id):
+                return ledger.lease(booking_id, ledger.now_ms + DAY)
             case "follow", str(booking_id):
                 return FollowSchedule(booking_id, ledger.origin())
             case "ask", str(booking_id):

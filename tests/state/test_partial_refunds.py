@@ -222,10 +222,13 @@ def crossing(ledger: Ledger, kind: str, hand: int = 0) -> SettleRefund | SettleD
                 "event_id": f"evt.{kind}",
             }
             return ledger.dispute(PAYMENT, states[kind], **fields)
-        case "hand" | "total":
-            return replace(total, total_cents=hand + (REST if kind == "total" else 0))
+        case "hand":
+            return replace(total, total_cents=hand, at_ms=ledger.now_ms + 3)
+        case "total":
+            return replace(total, total_cents=hand + REST)
         case "made" | "failed":
-            return replace(told(ledger, OLD, None if kind == "made" else "Returned"), at_ms=ledger.now_ms + 5)
+            report = told(ledger, OLD, None if kind == "made" else "Returned")
+            return replace(report, at_ms=ledger.now_ms + 5, made_ms=ledger.now_ms + 4)
         case "the rest":
             return replace(told(ledger, NEW), cents=LOSS - hand)
         case _:
@@ -265,6 +268,16 @@ def test_a_refund_that_fails_after_a_won_dispute_is_taken_back_once_in_any_order
         booking = after.bookings["b1"]
         assert (booking.refunded_cents, booking.refund_due_ms, booking.disputed) == (0, None, False), order
         assert booking.payment_issue in ("refund_failed", "refund_declined"), order
+
+
+@pytest.mark.parametrize("hand", [500, pytest.param(REST, marks=repeats("a part by hand of another amount"))])
+def test_a_failed_refund_that_only_a_total_told_is_taken_back_beside_a_part_by_hand(ledger: Ledger, hand: int) -> None:
+    """The total has it by the times of both. One from before it was made does not, however large."""
+    ledger.act(ledger.refund("b1"))
+    for after, order in each_order(ledger, "hand", "lost", "won", "total", "failed", hand=hand):
+        assert after.bookings["b1"].refunded_cents == hand, order
+    for after, order in each_order(ledger, "hand", "lost", "won", "failed", hand=hand):
+        assert after.bookings["b1"].refunded_cents == hand, order
 
 
 def test_a_declined_order_of_all_that_was_made_in_part_counts_once_and_ends_no_booking(ledger: Ledger) -> None:

@@ -359,7 +359,36 @@ def test_a_refund_that_fails_later_is_no_refund_and_can_be_ordered_again(going_b
     assert booked(going_back.one(going_back.settle("b1"))).status is REFUNDED
 
 
-# Postponed refunds.
+# Leases of refunds, and postponed ones.
+
+
+def test_a_due_refund_is_leased_to_one_node_at_a_time(going_back: Ledger) -> None:
+    leased, again = going_back.act(going_back.lease("b1", NOON + DAY), going_back.lease("b1", NOON + 2 * DAY))
+    assert (booked(leased).status, booked(leased).refund_due_ms) == (REFUNDING, NOON + DAY)
+    assert refused(again, Code.INVALID_STATE).message == "No refund of b1 is due now."
+    going_back.now_ms = NOON + DAY - 1
+    refused(going_back.one(going_back.lease("b1", NOON + 2 * DAY)), Code.INVALID_STATE)
+    going_back.now_ms += 1
+    assert booked(going_back.one(going_back.lease("b1", NOON + 2 * DAY))).refund_due_ms == NOON + 2 * DAY
+    assert going_back.audits == []
+
+
+@pytest.mark.parametrize("why", ["refunded", "declined", "disputed"])
+def test_no_refund_is_leased_that_is_not_to_be_made(going_back: Ledger, why: str) -> None:
+    if why == "disputed":
+        going_back.bookings["b1"] = replace(going_back.bookings["b1"], disputed=True)
+    else:
+        going_back.act(going_back.settle("b1", None if why == "refunded" else "No"))
+    refused(going_back.one(going_back.lease("b1", NOON + DAY)), Code.INVALID_STATE)
+    assert kept_nothing(going_back)
+
+
+def test_only_the_node_with_the_lease_puts_a_refund_off(going_back: Ledger) -> None:
+    """Another node has leased it since, or what is left is due at once."""
+    first = going_back.postpone("b1", NOON + 9 * DAY)
+    going_back.act(going_back.lease("b1", NOON + DAY))
+    assert booked(going_back.one(first)).refund_due_ms == NOON + DAY
+    assert kept_nothing(going_back)
 
 
 def test_a_refund_can_be_tried_later(going_back: Ledger) -> None:

@@ -302,7 +302,8 @@ async def test_a_read_only_database_does_not_answer_a_ping(database: Database) -
 async def test_notifications_arrive_and_a_lost_connection_is_reported_as_a_gap(database_target: Target) -> None:
     heard: list[str] = []
     gaps: list[int] = []
-    async with open_database(database_target, SMALL) as database, trio.open_nursery() as nursery:
+    limits = replace(SMALL, listen_check_seconds=2 * BOUND_SECONDS)  # an ended connection is noticed at once
+    async with open_database(database_target, limits) as database, trio.open_nursery() as nursery:
         nursery.start_soon(Listener(database).listen, "catalog", heard.append, lambda: gaps.append(1))
         await until(lambda: len(gaps) == 1)
         await database.read(lambda c: c.execute("select pg_notify('catalog', 'one')"))

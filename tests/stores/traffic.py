@@ -16,6 +16,7 @@ from actors.bookings.messages import (
     EditSlot,
     ExpireHold,
     FollowSchedule,
+    LeaseRefund,
     Message,
     MoveCampaign,
     OpenCheckout,
@@ -68,6 +69,7 @@ class Traffic:
             (4, self._session),
             (6, self._dispute),
             (1, self._postpone),
+            (1, self._lease),
             (3, self._expire),
             (3, self._request_refund),
             (1, self._decline_request),
@@ -189,7 +191,11 @@ class Traffic:
         return SettleRefund(known.id, declined, origin(number), event, payment)
 
     def _postpone(self, number: int) -> Message:
-        return PostponeRefund(self._booking().id, self.now_ms + number)
+        known = self._booking()
+        return PostponeRefund(known.id, known.refund_due_ms, self.now_ms + number)
+
+    def _lease(self, number: int) -> Message:
+        return LeaseRefund(self._booking().id, self.now_ms + number)
 
     def _expire(self, number: int) -> Message:
         return ExpireHold(self._booking().id, Origin(origin(number).agent, "", f"aud_{number}"))

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from actors.bookings.records import BookingStatus
-from actors.times import day_of
+from actors.times import MINUTE_MS, day_of
 from service.web.pages.admin.bookings import PAGE_SIZE
 from service.web.pages.admin.review_queue import MAX_REQUESTS
 from service.web.pages.parts.notices import NOTICES
 from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, add_slot, administrator, changes, sponsor
-from tests.api.world import World
+from tests.api.world import World, away
 from tests.web.test_administration import BOSS, boss, decision
 from tests.web.visitors import Seen
 
@@ -311,6 +311,24 @@ async def test_requests_for_refunds_stand_before_the_queue_and_are_declined_with
     seen = await visitor.look(f"/admin/bookings/{booking}")
     assert "The refund was declined. It was shown as booked." in seen.text
     assert world.memory.bookings[booking].refund_note == "It was shown as booked."
+
+
+async def test_the_queue_is_whole_or_refused_whichever_read_of_it_fails(world: World) -> None:
+    await _asked(world)
+    visitor, reads = boss(world), 0
+    for failing in range(40):
+        reads = 0
+
+        async def before(failing: int = failing) -> None:
+            nonlocal reads
+            reads += 1
+            world.clock.at_ms += MINUTE_MS  # past what is cached
+            if reads == failing:
+                await away()
+
+        world.memory.before = before
+        assert (await visitor.get("/admin")).status in (200, 503)
+    assert 0 < reads < 40
 
 
 async def test_a_request_for_a_refund_is_accepted_after_a_confirmation(world: World) -> None:

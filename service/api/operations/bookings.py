@@ -106,7 +106,7 @@ async def open_checkout(services: Services, call: Call, booking_id: str) -> Answ
         return unavailable("Payment is unavailable right now. Try again in a moment.")
     except PaymentsRefused as error:
         log.error("no checkout for %s: %s", booking_id, error)
-        return unavailable("Payment is unavailable right now. We've been notified; please try again later.")
+        return unavailable("Payment is unavailable right now. Try again later.")
     if checkout.session_id is not None:
         # Before anyone sees the page: a payment of a session that is not stored does not count.
         kept = await services.ledger.store_checkout_session(call.caller.owner, booking_id, checkout.session_id)

@@ -65,6 +65,7 @@ async def _apply(services: Services, event: PaymentEvent) -> BookingView | Refus
                 event.currency,
                 event.refund_id,
                 event.at_ms,
+                event.made_ms,
             )
         case DisputeUpdated():
             return await ledger.settle_dispute(

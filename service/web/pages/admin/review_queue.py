@@ -88,6 +88,7 @@ async def queue(request: PageRequest) -> Template:
         "title": TITLES.get(state, "All"),
         "chosen_states": _chips(state, text, counts | {"pending": waiting}),
         "waiting_here": waiting,
+        "refund_requests": counted["refundRequests"],
         "numbers": counts,
         "now_ms": request.now_ms,
         "moves": MOVES.get(state, ()),
