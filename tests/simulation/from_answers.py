@@ -26,7 +26,6 @@ FOUND_BY = {
     "code-for-any-client": 1,
     "day-of-codes-goes-back": 2,
     "day-of-quota-goes-back": 2,
-    "day-reported-before-late-events": 7,
     "declined-refund-forgets-weeks": 2,
     "declined-refund-not-mailed": 2,
     "declined-refund-without-weeks": 17,
