@@ -40,7 +40,7 @@ FOUND_BY = {
     "failure-taken-for-that-of-a-later-refund": 5,
     "family-not-locked": 3,
     "filtered-lost-at-the-stop": 2,
-    "filtered-on-the-day-of-the-write": 2,
+    "filtered-on-the-day-of-the-write": 1,
     "foreign-session-pays": 1,
     "granted-keys-live-on": 3,
     "half-a-batch-answered": 0,
