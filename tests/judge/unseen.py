@@ -118,7 +118,6 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "refund-under-fresh-keys",
     ),
     "what a schedule refunds, and when, is no promise of the nine": (
-        "day-reported-before-late-events",
         "one-step-at-a-time",
         "request-granted-at-once",
         "share-of-days-not-sold",

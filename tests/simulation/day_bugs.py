@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from actors.bookings import reservations, schedule
+from actors.bookings import reservations
 from actors.clock import DAY_MS, day_of, month_of
 from actors.events.messages import FilteredRow
 from actors.quota import actor as quota_actor
@@ -113,13 +113,6 @@ def week_sold_after_its_end(right: Any, unit: Any, week_ms: int) -> Any:
 def begun_week_at_its_full_price(right: Any, slot: Any, week_start_ms: int, now_ms: int) -> Any:
     """A week that has begun costs as much as a whole one."""
     return right(slot, week_start_ms, min(week_start_ms, now_ms))
-
-
-@BUGS.around(schedule, "_due_step", Scene.SPONSORS)
-def day_reported_before_late_events(right: Any, booking: Any, now_ms: int) -> Any:
-    """A day is reported when it ends, though nodes whose clocks are behind still count on it."""
-    at_ms = booking.next_step_ms
-    return right(booking, now_ms if at_ms is None or at_ms % DAY_MS == 0 else now_ms + at_ms % DAY_MS)
 
 
 @BUGS.part("placements", Scene.WEBSITES)

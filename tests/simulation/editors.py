@@ -18,7 +18,7 @@ from service.seed.samples import retried
 from service.snapshots.change_log import ChangePage
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.simulation.clients import Client
-from tests.simulation.faults import Link, plain_reads, plainly
+from tests.simulation.faults import Link, plain_reads
 from tests.simulation.sides import Counted, NodeSide, answering
 
 if TYPE_CHECKING:

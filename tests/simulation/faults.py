@@ -223,7 +223,7 @@ class Link(Memory):
 
 
 async def plainly(look_up: Awaitable[D]) -> D:
-    """Turn an unknown outcome into unavailability, for what nobody retries: a read, or a command that has given up."""
+    """Turn an unknown outcome into unavailability: a read changes nothing."""
     try:
         return await look_up
     except OutcomeUnknown as error:
