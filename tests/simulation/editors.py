@@ -13,7 +13,7 @@ from actors.catalog.messages import UNCONDITIONAL, Answer, Condition, Draft, Ent
 from actors.catalog.store import Import, ImportCounts
 from actors.kernel.actor import Actor
 from actors.kernel.supervision import Member
-from actors.values import Agent, AuditRecord, BatchId
+from actors.values import Agent, AuditRecord, BatchId, StorageUnavailable, TransientStorageError
 from service.seed.samples import retried
 from service.snapshots.change_log import ChangePage
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
@@ -124,8 +124,14 @@ class Desk(NodeSide):
 
     async def import_(self, batch: Import) -> ImportCounts:
         """Import a file on the machine of the node, as the command does."""
-        replace = partial(retried, partial(self._store.replace, batch))
-        return await answering(self._node, lambda: self._node.intent("import", batch, lambda: plainly(replace())))
+
+        async def replace() -> ImportCounts:
+            try:
+                return await retried(partial(self._store.replace, batch))
+            except TransientStorageError as error:  # also of the last attempt
+                raise StorageUnavailable(str(error)) from None
+
+        return await answering(self._node, lambda: self._node.intent("import", batch, replace))
 
     async def changes(self, after: int) -> ChangePage:
         page = self.catalog.snapshot.changes.page(after, PAGE)
