@@ -209,7 +209,8 @@ def documents_are_read(sponsor: Sponsor) -> None:
 def two_owners(answer: Answer, seen: list[Any]) -> None:
     if answer.asked == f"POST {BOOKINGS}":
         seen.append(answer.body["booking"])
-        answer.body["booking"] |= {name: seen[0][name] for name in ("weekStart", "weekEnd")}
+    elif len(seen) == 2:
+        answer.body["booking"] |= {name: seen[1][name] for name in ("weekStart", "weekEnd")}
 
 
 def another_outcome(answer: Answer, seen: list[Any]) -> None:

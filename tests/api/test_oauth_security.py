@@ -6,7 +6,6 @@ from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-import trio
 
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS
 from actors.values import Scope
@@ -369,7 +368,7 @@ async def a_document_describes_a_client(world: World) -> None:
     assert (await client.refreshed(tokens["refresh_token"])).words == "200"
     assert (await client.opened(ann, redirect_uri=EVIL)).status == 400
     assert world.documents.fetched == [URL], "it is remembered"
-    await trio.sleep(3_600)
+    await world.pass_for_memory(3_600)
     await client.opened(ann)
     assert world.documents.fetched == [URL] * 2
 
@@ -386,7 +385,7 @@ async def documents_are_fetched_for_people_only(world: World) -> None:
         page = await client.opened(ann)
         assert (page.status, page.header("location")) == (400, None)
     assert world.documents.fetched == [URL], "a failure is remembered for a minute"
-    await world.pass_seconds(60)
+    await world.pass_for_memory(60)
     await client.opened(ann)
     assert world.documents.fetched == [URL] * 2
 

@@ -117,7 +117,7 @@ async def test_counts_are_remembered_for_seconds_and_dropped_by_a_decision(world
     assert counts["bookingsInTrouble"] == 0
     second = await person.campaign()
     assert (await admin.get(f"{ADMIN}/counts")).json["campaigns"]["pending"] == 1
-    await world.pass_seconds(5)
+    await world.pass_for_memory(5)
     assert (await admin.get(f"{ADMIN}/counts")).json["campaigns"]["pending"] == 2
     await admin.post(f"{ADMIN}/campaigns/{second}/review", {"decision": "approve"})
     counts = (await admin.get(f"{ADMIN}/counts")).json["campaigns"]

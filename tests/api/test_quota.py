@@ -256,5 +256,5 @@ async def test_accounts_of_one_mailbox_share_their_quota_until_one_has_paid() ->
         assert (await world.client.get(BOTS, two)).words == "429 rate_limited", "the minute is shared as well"
         paid = booking("bok_1", tenant_id=world.tenant_of(two).id, status=BookingStatus.PAID, paid_ms=world.now_ms)
         world.memory.bookings[paid.id] = paid
-        await world.pass_seconds(60)
+        await world.pass_for_memory(60)
         assert (await world.client.get(BOTS, two)).words == "200"

@@ -170,10 +170,14 @@ class World:
         return self.services.catalog
 
     async def pass_seconds(self, seconds: float) -> None:
-        """Let time pass: the wall clock jumps, and Trio's clock follows for at most a minute, in which pollers run and what
-        is remembered for seconds is forgotten."""
+        """Let time pass: the wall clock jumps, and Trio's clock advances enough for pollers."""
         self.clock.at_ms += int(seconds * SECOND_MS)
-        await trio.sleep(min(seconds, 60.0))
+        await trio.sleep(min(seconds, 1.0))
+
+    async def pass_for_memory(self, seconds: float) -> None:
+        """Let time pass by both clocks: what is remembered for seconds is as old as Trio's clock says."""
+        self.clock.at_ms += int(seconds * SECOND_MS)
+        await trio.sleep(seconds)
 
     async def settled(self) -> None:
         """Wait until all tasks are idle."""

@@ -97,7 +97,9 @@ def _wrong(booking: Booking, told: Told) -> Iterator[str]:
     if booking.status == "paid" and booking.issue is None and booking.price not in (None, paid):
         yield f"costs {booking.price} and was paid {paid}"
     lost = sum(each.cents or 0 for each in told.disputes.values() if each.state == "lost")
-    refunds = {each + lost for each in _refunded(told, paid)}
+    taken = {each + lost for each in _refunded(told, paid)}
+    # A refund and a loss that cross take more than was paid: of what came last, a booking may show what was left.
+    refunds = taken | {min(paid, each) for each in taken}
     if booking.refunded not in refunds:
         words = " or ".join(map(str, sorted(refunds)))
         yield f"shows {booking.refunded} refunded of {paid}, and the processor told {words}, of which {lost} were lost"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tests.judge.accounts import Accounts
-from tests.judge.finding import DAY_MS, Verdict, itself, with_past
+from tests.judge.finding import DAY_MS, Verdict, itself, time_of, with_past
 from tests.judge.records import History, Operation, Record
 
 ERASES = frozenset({"confirmAccountDeletion", "page"})
@@ -39,6 +39,7 @@ def check(history: History) -> Verdict:
     for account, reads in feeds.items():
         _feed(account, reads, verdict, fresh=history.header.fresh)
     _changes(changes, history.header.visible_ms, verdict)
+    _followed(changes, history.header.visible_ms, verdict)
     accepted = [each for each in history.operations if each.said.entry is not None and each.asked.decision == "accept"]
     _accepted(accepted, changes, history.header.visible_ms, verdict)
     return verdict
@@ -181,6 +182,44 @@ def _changes(reads: list[Operation], visible_ms: float, verdict: Verdict) -> Non
                 verdict.breaks(f"the change of {record.id} is older than one before", newest[record.id][1], operation)
         if (operation.asked.cursor or "") in earlier:
             _begins_with(earlier[operation.asked.cursor or ""], operation, verdict)
+
+
+@dataclass(slots=True)
+class Follower:
+    """A client that follows the changes from the first page: the cursors that it reached, the newest change that it has of
+    each entry, and of how many changes it is known whether it has them."""
+
+    reached: set[str | None] = field(default_factory=lambda: {None})
+    newest: dict[str, int] = field(default_factory=dict)
+    checked: int = 0
+
+
+def _followed(reads: list[Operation], visible_ms: float, verdict: Verdict) -> None:
+    """A client that follows the changes from the first page to the last one has every change that any client had been shown,
+    once every node shows it."""
+    first: dict[Record, Operation] = {}
+    for operation in reads:
+        for record in operation.said.records:
+            first.setdefault(record, operation)
+    shown = list(first.items())
+    followers: defaultdict[str, Follower] = defaultdict(Follower)
+    for operation in reads:
+        if operation.asked.cursor is None:
+            followers[operation.client] = Follower()
+        follower, answer = followers[operation.client], operation.said
+        if operation.asked.cursor not in follower.reached:
+            continue
+        follower.reached.add(answer.cursor)
+        for record in answer.records:
+            follower.newest[record.id] = max(record.at, follower.newest.get(record.id, record.at))
+        while not answer.more and follower.checked < len(shown):
+            record, seen = shown[follower.checked]
+            if seen.ended + visible_ms >= operation.began:
+                break
+            follower.checked += 1
+            if record.id not in follower.newest or follower.newest[record.id] < record.at:
+                words = f"{operation.client} has read all changes, and not that of {record.id} at {time_of(record.at)}"
+                verdict.breaks(words, seen, operation)
 
 
 def _accepted(accepted: list[Operation], reads: list[Operation], visible_ms: float, verdict: Verdict) -> None:

@@ -61,6 +61,12 @@ CLEAN: dict[str, Case] = {
         changes(60, "b2", cursor="x"),
         changes(120, "b2", "c3", cursor="x"),
     ],
+    "a change that came while others were read": [
+        changes(0, "a1", gives="x"),
+        changes(1, cursor="x"),
+        changes(60, "a1", "b2")._replace(client="another"),
+        changes(61, cursor="x"),
+    ],
     "a node that is behind": [changes(0, "a1", "b2"), changes(0.5, "a1")],
     "a page of changes": [changes(0, "a1", "b2", "c3"), changes(60, "a1", more=True)],
 }
@@ -97,6 +103,19 @@ BROKEN: dict[str, tuple[Case, str]] = {
     "an entry that is older": ([changes(0, "a2"), changes(60, "a1")], "is older than one before"),
     "changes in another order": ([changes(0, "a1", "b2"), changes(60, "b2", "a1")], "in another order"),
     "a change before old ones": ([changes(0, "a1", "b2"), changes(60, "c3", "a1", "b2")], "in another order"),
+    "a change that a cursor skips": (
+        [
+            changes(0, "a1", gives="x"),
+            changes(1, "c3", cursor="x", gives="y"),
+            changes(2, "a1", "b2", "c3")._replace(client="another"),
+            changes(60, cursor="y"),
+        ],
+        "has read all changes, and not that of b at",
+    ),
+    "a page that leaves out a change": (
+        [changes(0, "a1", "b2", "c3"), changes(60, "a1", more=True, gives="x"), changes(61, "c3", cursor="x")],
+        "has read all changes, and not that of b at",
+    ),
     "a lost entry": (partial(changes(0, "a1", "b2"), changes(60, "b2")), "have lost a"),
 }
 

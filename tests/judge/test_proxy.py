@@ -316,7 +316,7 @@ async def test_no_secret_is_in_the_history_of_the_real_app() -> None:
     [
         ("/api/v1/sponsors/events", EVENT, 400, {"error": "x" * MAX_LINE}, ("recordEvent", 0)),
         ("/api/v1/sponsors/events", EVENT, 400, {"error": "\ud800"}, ("recordEvent", 0)),
-        ("/api/v1/auth/agent", None, 200, {"apiKey": KEY, "expiresAt": "soon"}, ("mintKey", 0)),
+        ("/api/v1/auth/agent", None, 200, {"apiKey": KEY, "expiresAt": "soon"}, ("mintKey", 200)),
         ("/api/v1/sponsors/events/batch", {"events": [MANY] * (MAX_LINE // 128)}, 200, {}, ("page", 0)),
         ("/api/v1/webhooks/stripe", {"data": {"object": {"metadata": "text"}}}, 200, {}, ("stripeWebhook", 200)),
     ],

@@ -247,6 +247,10 @@ def test_a_device_login_is_known_by_both_of_its_codes() -> None:
     assert (slow.answer.code, slow.answer.retry) == ("slow_down", 10)
 
 
+MOVES = [{"amount": cents, "currency": currency} for cents, currency in ((-3, "usd"), (2, "usd"), (9, "eur"))]
+"""Of a dispute that was lost and given back in part, as the processor tells it."""
+
+
 @pytest.mark.parametrize(
     ("thing", "kind", "money"),
     [
@@ -271,6 +275,18 @@ def test_a_device_login_is_known_by_both_of_its_codes() -> None:
             {"object": "dispute", "id": "dp", "amount": 3, "status": "lost"},
             "charge.dispute.closed",
             Money("evt", "dispute", "pi", 3, "dp", "lost", 7),
+        ),
+        (
+            {
+                "object": "dispute",
+                "id": "dp",
+                "amount": 3,
+                "status": "lost",
+                "currency": "usd",
+                "balance_transactions": MOVES,
+            },
+            "charge.dispute.funds_reinstated",
+            Money("evt", "dispute", "pi", 1, "dp", "lost", 7),
         ),
     ],
 )

@@ -229,8 +229,19 @@ def money_of(event: dict[str, Any]) -> Money | None:
         case "refund" if _stripe(event) is not None:
             return Money(id, "refund", payment, _number(thing.get("amount")), own, state, at)
         case "dispute":
-            return Money(id, "dispute", payment, _number(thing.get("amount")), own, state, at)
+            cents = _number(thing.get("amount"))
+            if state == "lost" and cents is not None:
+                cents = max(0, cents - _returned(thing))
+            return Money(id, "dispute", payment, cents, own, state, at)
     return None
+
+
+def _returned(dispute: dict[str, Any]) -> int:
+    """The cents that the processor returned of a lost dispute: moves of its balance upwards, in the dispute's currency."""
+    moves = dispute.get("balance_transactions")
+    rows = [each for each in moves if isinstance(each, dict)] if isinstance(moves, list) else []
+    cents = [_number(each.get("amount")) for each in rows if each.get("currency") == dispute.get("currency")]
+    return sum(each for each in cents if each is not None and each > 0)
 
 
 def _caller(headers: dict[str, str]) -> str | None:

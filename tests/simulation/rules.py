@@ -66,7 +66,7 @@ QUIET_SECONDS = 6.0
 """Faults stop this long before the clients do; by the end every client has to be served again."""
 HEALED_SECONDS = 2.5
 """How long after the last fault every client has to be served."""
-LONGEST_SECONDS = 60.0
+LONGEST_SECONDS = 120.0
 """How long after its end a world may take to come to rest."""
 REST_SECONDS = 6.0
 """How long a world that sells rests after its end: holds expire and due refunds are made."""

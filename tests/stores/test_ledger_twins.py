@@ -22,7 +22,8 @@ from tests.stores.books import DAY, Books, a_world, week
 from tests.stores.conftest import Stores, stores_in_memory, stores_over
 from tests.stores.traffic import Traffic
 
-SEEDS = range(1, 1 + shortened(3))
+SEEDS = (1, 4, 5)[: shortened(3)]
+"""Their traffic leaves rows of every kind."""
 BATCHES = 150
 MOST = 10_000
 RULES = BookingRules(holds_per_day=40, campaigns=15, pending_campaigns=3)

@@ -161,7 +161,7 @@ async def test_a_booking_has_one_word_for_its_state_on_its_page_in_the_list_and_
         ("cancelled", {}, "Cancelled", ""),
     ):
         world.memory.bookings[booking] = replace(row, status=BookingStatus(status), **changed)
-        await world.pass_seconds(5)
+        await world.pass_for_memory(5)
         for path in (f"/admin/bookings?status={status}", f"/admin/bookings/{booking}"):
             seen = await visitor.look(path)
             badges = [each.text for each in seen.elements if "state" in (each.get("class") or "").split()]
@@ -250,7 +250,7 @@ async def test_the_tabs_say_how_much_work_waits(world: World) -> None:
     visitor = boss(world)
     assert "Review 1 waiting" in (await visitor.look("/admin/slots")).text
     world.memory.bookings[bad] = replace(world.memory.bookings[bad], payment_issue="refund_failed")
-    await world.pass_seconds(5)
+    await world.pass_for_memory(5)
     text = (await visitor.look("/admin/audit")).text
     assert "Review 1 waiting" in text
     assert "Bookings 1 waiting" in text

@@ -133,7 +133,8 @@ def no_key_gives_what_it_lacks(case: Case) -> Iterator[str]:
                 case Code.INSUFFICIENT_SCOPE:
                     fair = len(sure) < len(about.scopes)
                 case Code.INVALID_API_KEY:
-                    fair = True in revoked
+                    ends = [giver.expires_ms, giver.text_expires_ms]
+                    fair = True in revoked or any(end is not None and end <= case.span_ms(operation)[1] for end in ends)
                 case code:
                     fair = code in (Code.KEY_LIMIT, Code.IDEMPOTENCY_CONFLICT) or (
                         code is Code.RATE_LIMITED and may_have_made_all_keys(case, about.email)
