@@ -35,7 +35,7 @@ WARM_UP = 10
 FIRST = 60
 """Samples of the first hour, which are compared with as many of the end, or with thirds of what there is."""
 MOST = 1.05
-"""What each figure may be at the end over that of the first hour."""
+"""The most that each figure may be at the end, over that of the first hour."""
 MIB = 1024 * 1024
 ROWS = """
     select coalesce(root.relname, own.relname), sum(pg_stat_get_live_tuples(own.oid))::bigint,

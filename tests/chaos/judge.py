@@ -1,4 +1,4 @@
-"""What the judge of histories does not see: delays, faults and unexpected answers, and rows that no answer shows. Pure.
+"""Checks that the judge of histories cannot make: delays, faults and unexpected answers, and rows that no answer shows. Pure.
 
 `tests/judge` finds what answers alone show to be broken.
 """

@@ -164,7 +164,7 @@ def _is_given_up(revoked: Operation, texts: Sequence[tuple[Key, Operation]], ask
     return newest and mine and all(each.ended < told.began or each.began > revoked.ended for each in others)
 
 
-# What an answer told works.
+# Keys and sessions that an answer told work.
 
 
 def _told(

@@ -38,7 +38,7 @@ def check(history: History, verdict: Verdict) -> None:
 
 
 def _once(operations: Sequence[Operation], verdict: Verdict) -> None:
-    """What a secret opened is what it opens ever after. A code that is mailed again may be the same by chance."""
+    """A secret opens the same thing ever after. A code that is mailed again may be the same by chance."""
     opened: dict[tuple[str | None, ...], tuple[Key, Operation]] = {}
     mailed: defaultdict[str | None, list[float]] = defaultdict(list)
     for operation in sorted(operations, key=lambda each: each.began):

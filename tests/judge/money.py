@@ -20,8 +20,8 @@ REFUSED = frozenset({400, 401, 403, 429})
 
 
 class Told(NamedTuple):
-    """What was told of one payment: the amounts that paid bookings, and those of refunds, by their ids. `totals` are what had
-    been refunded in all, None for everything, and `disputes` the newest closed report of each, or the open one."""
+    """The reports about one payment: the amounts that paid bookings, and those of refunds, by their ids. `totals` are what
+    had been refunded in all, None for everything, and `disputes` the newest closed report of each, or the open one."""
 
     paid: Mapping[str | None, int | None]
     made: Mapping[str, int]
@@ -145,8 +145,8 @@ def _begin_of(events: Sequence[Operation]) -> float:
 
 
 def _refunded(told: Told, paid: int) -> set[int]:
-    """What refunds may have given back. A total may have been told before a refund failed that it contains, and has parts
-    that somebody refunded by hand."""
+    """The sums that refunds may have given back. A total may have been told before a refund failed that it contains, and
+    has parts that somebody refunded by hand."""
     made = sum(told.made.values())
     if not told.failed:
         return {max([made, *(paid if each.cents is None else each.cents for each in told.totals)])}

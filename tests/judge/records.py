@@ -116,8 +116,8 @@ class Invoice(NamedTuple):
 
 
 class Money(NamedTuple):
-    """What an event of the payment processor tells, and when in seconds: that a booking was `paid`, a `refund`, the `total`
-    of refunds, absent for all of the payment, or a `dispute`. `state` is the processor's word."""
+    """The report of an event of the payment processor, and when in seconds: that a booking was `paid`, a `refund`, the
+    `total` of refunds, absent for all of the payment, or a `dispute`. `state` is the processor's word."""
 
     event: str
     about: str

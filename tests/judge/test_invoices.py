@@ -44,7 +44,7 @@ def disputed(at: float, refunded: int = 0, issue: str = "disputed") -> Operation
 
 
 def booked(status: str, refunded: int = 0, **facts: Any) -> list[Operation]:
-    """What the processor told is judged by the last answer."""
+    """The last answer about a booking is judged by the reports of the processor."""
     return [*BEGUN, read(50, PAID), seen(60, "a", status, **{"paid": 100, "refunded": refunded, **facts})]
 
 

@@ -213,7 +213,7 @@ def _stripe(body: dict[str, Any]) -> str | None:
 
 
 def money_of(event: dict[str, Any]) -> Money | None:
-    """What an event of the processor tells of a payment, if it does."""
+    """The report about a payment in an event of the processor, if there is one."""
     data, id, at = event.get("data"), _text(event.get("id")), _number(event.get("created"))
     thing = data.get("object") if isinstance(data, dict) else None
     payment = _text(thing.get("payment_intent")) if isinstance(thing, dict) else None

@@ -21,6 +21,16 @@ from tests.slow import shortened
 
 MADE_MS, REFUND_MS = 1_795_003_200_000, 1_795_003_100_000
 PAYMENT = PaymentSucceeded("evt_1", "bok_1", "cs_test_1", "pi_1", 125_000, "usd")
+REFUNDED = RefundUpdated(
+    "re_1.succeeded",
+    "bok_1",
+    "pi_1",
+    cents=125_000,
+    currency="usd",
+    refund_id="re_1",
+    at_ms=MADE_MS,
+    made_ms=REFUND_MS,
+)
 
 TOLD = {
     "a paid session": (paid(), PAYMENT),
@@ -40,29 +50,11 @@ TOLD = {
     ),
     "a refund that succeeded": (
         event("refund.updated", refund()),
-        RefundUpdated(
-            "re_1.succeeded",
-            "bok_1",
-            "pi_1",
-            cents=125_000,
-            currency="usd",
-            refund_id="re_1",
-            at_ms=MADE_MS,
-            made_ms=REFUND_MS,
-        ),
+        REFUNDED,
     ),
     "the same by its older name": (
         event("charge.refund.updated", refund()),
-        RefundUpdated(
-            "re_1.succeeded",
-            "bok_1",
-            "pi_1",
-            cents=125_000,
-            currency="usd",
-            refund_id="re_1",
-            at_ms=MADE_MS,
-            made_ms=REFUND_MS,
-        ),
+        REFUNDED,
     ),
     "a refund that failed": (
         event("refund.failed", refund(status="failed", failure_reason="lost_or_stolen_card")),

@@ -137,7 +137,7 @@ class WeekShownUntilTheNextChange(CountedPlacements):
 
 @BUGS.part("filtered", Scene.WEBSITES)
 class FilteredOnTheDayOfTheWrite(CountedFiltered):
-    """What is filtered counts on the day on which it is written."""
+    """Filtered events count on the day on which they are written."""
 
     def _next_batch(self) -> tuple[BatchId, list[FilteredRow]] | None:
         batch = super()._next_batch()

@@ -1,4 +1,4 @@
-"""What is asked once the clients of a run are done, so that what it leaves is in its history: people and the catalog."""
+"""Reads after the clients of a run are done, so that its history has all that it leaves: people and the catalog."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +49,7 @@ class Glance(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Glances:
-    """What a reader sees who has no network, and looks after each transaction of the ledger at what it has changed."""
+    """A reader without a network, who looks after each transaction of the ledger at the bookings that it has changed."""
 
     seen: list[Glance] = field(default_factory=list)
     _known: dict[str, Booking] = field(default_factory=dict)

@@ -52,7 +52,7 @@ class RefundUpdated:
 
 @dataclass(frozen=True, slots=True)
 class DisputeUpdated:
-    """What a dispute has come to, and when. `status` is the processor's word for it; empty if it follows from the state. Of
+    """The state of a dispute, and since when. `status` is the processor's word for it; empty if it follows from the state. Of
     its amount, `returned_cents` were returned after it was lost."""
 
     event_id: str

@@ -70,8 +70,8 @@ HEADER = Header(
     VERSION, "simulation", whole=True, fresh=True, single=True, clock_ms=1_000, visible_ms=LIFE_SECONDS * SECOND_MS
 )
 TICK_MS = 2e-3
-"""What a tick adds to the time, so that operations of one moment keep their order. A float of epoch milliseconds has steps of
-an eighth of it."""
+"""The milliseconds that a tick adds to the time, so that operations of one moment keep their order. A float of epoch
+milliseconds has steps of an eighth of it."""
 KINDS = {
     "change end": "editAccountKey",
     "complete": "completeClaim",

@@ -181,7 +181,7 @@ async def sleepless(me: Client) -> None:
     everywhere = Post((event,), RELAY, batch=True, by_day=True, seen=(("203.0.202.1", BROWSERS[0]),))
 
     async def again(node: "Node") -> None:
-        """What is asked once more after a lost answer may be of either day, so each attempt has visitors of its own."""
+        """A request that is repeated after a lost answer may be of either day, so each attempt has visitors of its own."""
         heard, post = None, replace(everywhere, by_day=False, seen=())
         while trio.current_time() < turn - SURE_SECONDS and not isinstance(heard, Heard):
             await trio.sleep(0.1)
