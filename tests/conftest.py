@@ -34,7 +34,7 @@ from storage.connection.target import Target
 from storage.embedded.server import running_postgres
 from storage.schema import migrate
 from tests.memory import in_memory
-from tests.order import LONG, unit_of
+from tests.order import LONG, SINGLE, unit_of
 from tests.slow import SLOW, is_left_out, is_repetition, named, shortened
 
 TESTS = Path(__file__).parent
@@ -80,7 +80,8 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the other tests that are left to `make thorough`."""
+    """Put single tests behind files with one test, and deselect the other tests that are left to `make thorough`."""
+    items.sort(key=lambda item: item.nodeid.startswith(SINGLE))
     if SLOW:
         return
     wanted = named(config.args)
