@@ -424,7 +424,7 @@ def _records(kind: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _entry(list_: str, body: dict[str, Any]) -> Iterable[Record]:
-    """An entry as it was shown. Nodes before 1.1 told no time of it."""
+    """An entry as it was shown. Old releases tell no time of it."""
     shown = body.get("bot", body.get("useCase", body))
     if body.get("retiredAt") is not None:
         yield Record(f"{list_}/{shown['slug']}", body["retiredAt"], REMOVED)

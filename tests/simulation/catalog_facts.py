@@ -27,7 +27,7 @@ class Look(NamedTuple):
 @dataclass(slots=True, eq=False)
 class Looks:
     """An administrator without a network, who looks after each transaction of the catalog at the entries that it has changed,
-    and at the end at all."""
+    and at the end at all entries."""
 
     seen: list[Look] = field(default_factory=list)
     _known: dict[EntryId, Entry] = field(default_factory=dict)
