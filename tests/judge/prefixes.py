@@ -1,13 +1,12 @@
-"""Promise 8: the audit, the feed of webhook events and the changes of the catalog only grow: what a reader saw of them stays
-where it was. Pure."""
+"""Promise 8, the audit and the feed of webhook events: what a reader saw of them stays where it was. Pure."""
 
 from bisect import bisect_left, insort
-from collections import defaultdict, deque
+from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tests.judge.accounts import Accounts
-from tests.judge.finding import DAY_MS, Verdict, itself, time_of, with_past
+from tests.judge.finding import DAY_MS, Verdict, itself, with_past
 from tests.judge.records import History, Operation, Record
 
 ERASES = frozenset({"confirmAccountDeletion", "page"})
@@ -21,7 +20,6 @@ def check(history: History) -> Verdict:
     verdict, accounts = Verdict(), Accounts(history)
     audits: defaultdict[str, list[Operation]] = defaultdict(list)
     feeds: defaultdict[str, list[Operation]] = defaultdict(list)
-    changes: list[Operation] = []
     erased = any(each.kind in ERASES and (each.good or each.doubtful) for each in history.operations)
     for operation in sorted(history.operations, key=lambda each: each.ended):
         if operation.status != 200:
@@ -32,16 +30,10 @@ def check(history: History) -> Verdict:
             audits[operation.asked.query or ""].append(operation)
         elif operation.kind == "listWebhookEvents":
             feeds[accounts.owner(operation.asked.caller)].append(operation)
-        elif operation.kind == "listChanges":
-            changes.append(operation)
     for reads in audits.values():
         _audit(reads, verdict)
     for account, reads in feeds.items():
         _feed(account, reads, verdict, fresh=history.header.fresh)
-    _changes(changes, history.header.visible_ms, verdict)
-    _followed(changes, history.header.visible_ms, verdict)
-    accepted = [each for each in history.operations if each.said.entry is not None and each.asked.decision == "accept"]
-    _accepted(accepted, changes, history.header.visible_ms, verdict)
     return verdict
 
 
@@ -159,98 +151,3 @@ def _feed(account: str, reads: list[Operation], verdict: Verdict, *, fresh: bool
         if path and not answer.more and path[-1] in feed.following:
             lost, shown = feed.following[path[-1]]
             verdict.breaks(f"the feed of {account} ends before {lost}, which it showed before", shown, operation)
-
-
-# The changes: the newest change of each entry alone, so that an entry moves to the end with each change.
-
-
-def _changes(reads: list[Operation], visible_ms: float, verdict: Verdict) -> None:
-    """From the same cursor, a later page begins with what an earlier one had and was not changed since, in its order; and
-    no entry is ever shown older than before."""
-    newest: dict[str, tuple[Record, Operation]] = {}
-    earlier: dict[str, Operation] = {}
-    for operation, waited in with_past(reads, itself, visible_ms):
-        answer = operation.said
-        for past in waited:
-            for record in past.said.records:
-                if record.id not in newest or record.at > newest[record.id][0].at:
-                    newest[record.id] = (record, past)
-            earlier[past.asked.cursor or ""] = past
-        verdict.judged += 1
-        for record in answer.records:
-            if record.id in newest and record.at < newest[record.id][0].at:
-                verdict.breaks(f"the change of {record.id} is older than one before", newest[record.id][1], operation)
-        if (operation.asked.cursor or "") in earlier:
-            _begins_with(earlier[operation.asked.cursor or ""], operation, verdict)
-
-
-@dataclass(slots=True)
-class Follower:
-    """A client that follows the changes from the first page: the cursors that it reached, the newest change that it has of
-    each entry, and of how many changes it is known whether it has them."""
-
-    reached: set[str | None] = field(default_factory=lambda: {None})
-    newest: dict[str, int] = field(default_factory=dict)
-    checked: int = 0
-
-
-def _followed(reads: list[Operation], visible_ms: float, verdict: Verdict) -> None:
-    """A client that follows the changes from the first page to the last one has every change that any client had been shown,
-    once every node shows it."""
-    first: dict[Record, Operation] = {}
-    for operation in reads:
-        for record in operation.said.records:
-            first.setdefault(record, operation)
-    shown = list(first.items())
-    followers: defaultdict[str, Follower] = defaultdict(Follower)
-    for operation in reads:
-        if operation.asked.cursor is None:
-            followers[operation.client] = Follower()
-        follower, answer = followers[operation.client], operation.said
-        if operation.asked.cursor not in follower.reached:
-            continue
-        follower.reached.add(answer.cursor)
-        for record in answer.records:
-            follower.newest[record.id] = max(record.at, follower.newest.get(record.id, record.at))
-        while not answer.more and follower.checked < len(shown):
-            record, seen = shown[follower.checked]
-            if seen.ended + visible_ms >= operation.began:
-                break
-            follower.checked += 1
-            if record.id not in follower.newest or follower.newest[record.id] < record.at:
-                words = f"{operation.client} has read all changes, and not that of {record.id} at {time_of(record.at)}"
-                verdict.breaks(words, seen, operation)
-
-
-def _accepted(accepted: list[Operation], reads: list[Operation], visible_ms: float, verdict: Verdict) -> None:
-    """An entry that was accepted is among the changes, once a client has read all of them from the first page on."""
-    walks: dict[str, tuple[Operation, set[str], str | None]] = {}
-    known: set[str] = set()
-    waiting = deque(sorted(accepted, key=lambda each: each.ended))
-    for operation in reads:
-        asked, answer = operation.asked, operation.said
-        begun, ids, cursor = walks.pop(operation.client, (operation, set[str](), None))
-        if asked.cursor is None:
-            begun, ids = operation, set()
-        elif asked.cursor != cursor:
-            continue
-        ids.update(each.id for each in answer.records)
-        if answer.more:
-            walks[operation.client] = (begun, ids, answer.cursor)
-            continue
-        known |= ids
-        while waiting and waiting[0].ended + visible_ms < begun.began:
-            each = waiting.popleft()
-            if each.said.entry not in known:
-                verdict.breaks(f"{each.said.entry} was accepted, and the changes do not have it", each, operation)
-
-
-def _begins_with(earlier: Operation, later: Operation, verdict: Verdict) -> None:
-    now = {each.id: each for each in later.said.records}
-    shown = [each for each in later.said.records if each in set(earlier.said.records)]
-    kept = [each for each in earlier.said.records if now.get(each.id) == each]
-    if shown != kept or list(later.said.records[: len(shown)]) != shown:
-        verdict.breaks("the changes after one cursor are in another order than before", earlier, later)
-    lost = [each.id for each in earlier.said.records if each.id not in now]
-    if lost and not later.said.more:
-        verdict.breaks(f"the changes after one cursor have lost {lost[0]}", earlier, later)
