@@ -340,7 +340,7 @@ def holds(book: Ledger) -> None:
     book.suspended = {ledger.BOB}
     book.act(book.reserve("b16", week=6), book.reserve("b17", week=6, owner=ledger.BOB))
     book.rules = replace(book.rules, mode=Mode.LIVE)
-    book.act(book.checkout("b12"), book.checkout("b13"))
+    book.act(book.checkout("b12"), book.checkout("b13"), replace(book.reserve("b18"), week_start_ms=ledger.NOON))
 
 
 @scenario(_sold)
