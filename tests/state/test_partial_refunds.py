@@ -462,3 +462,10 @@ def test_parts_that_are_told_before_their_payment_count(
     booking = ledger.bookings["b2"]
     assert (booking.status, booking.refunded_cents) == (REFUNDED if refunded == FULL else PAID, refunded)
     assert written(ledger) == [(InvoiceKind.INVOICE, FULL), (InvoiceKind.CREDIT_NOTE, refunded)]
+
+
+def test_a_refund_and_a_loss_that_are_told_before_their_payment_count_both(ledger: Ledger) -> None:
+    ledger.act(ledger.reserve("b2", week=1), ledger.checkout("b2"))
+    ledger.act(ledger.settle("b2", event="evt_early", payment="pay_2", total_cents=PART))
+    ledger.act(ledger.dispute("pay_2", PaymentState.LOST, amount_cents=9), ledger.pay("b2", "evt_b2", "pay_2"))
+    assert (ledger.bookings["b2"].by_refunds_cents, ledger.bookings["b2"].lost_cents) == (PART, 9)
