@@ -122,6 +122,14 @@ def test_an_earlier_end_takes_granted_keys_along_with_a_record_each(registry: Re
     assert registry.keys["k2"].expires_ms == NOON + HOUR, "a later end is given to each key by itself"
 
 
+def test_granted_keys_that_end_no_later_stay_as_they_are(registry: Registry) -> None:
+    registry.act(edit(registry, "3", expires_ms=NOON + MINUTE), edit(registry, "2", expires_ms=NOON + HOUR))
+    answer = registry.one(edit(registry, "1", expires_ms=NOON + HOUR))
+    assert isinstance(answer, KeySaved)
+    assert answer.changed == (b"1",)
+    assert registry.keys["k3"].expires_ms == NOON + MINUTE
+
+
 @pytest.mark.parametrize(
     ("name", "by", "expected"),
     [
