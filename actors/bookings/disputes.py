@@ -61,7 +61,7 @@ def _lost(report: PaymentReport | None, booking: Booking) -> int:
     """The cents that a dispute has taken."""
     if report is None or report.state is not PaymentState.LOST:
         return 0
-    return (booking.paid_cents or 0) if report.refunded_cents is None else report.refunded_cents
+    return report.cents_of(booking)
 
 
 def _with_loss_of_1_1(booking: Booking, known: PaymentReport | None) -> Booking:
@@ -148,8 +148,7 @@ def _win_back(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
 
 
 def _has_free_weeks(unit: UnitOfWork, booking: Booking) -> bool:
-    held = {week: unit.holder(week) for week in weeks_of(booking)}
-    return changes.are_free(unit, [week for week, holder in held.items() if holder is None or holder.id != booking.id])
+    return changes.are_free(unit, weeks_of(booking))
 
 
 def _note(unit: UnitOfWork, booking: Booking, outcome: str, origin: Origin) -> Booking:
@@ -161,13 +160,12 @@ def _note(unit: UnitOfWork, booking: Booking, outcome: str, origin: Origin) -> B
 
 def _notify_administrators(unit: UnitOfWork, booking: Booking, outcome: str) -> Booking:
     """Mail them. `disputed_cents` is what open disputes are about, `lost_cents` what closed ones have taken."""
-    paid_cents = booking.paid_cents or 0
     disputed = [each for each in unit.reports(booking.payment_id) if each.state is PaymentState.DISPUTED]
     notifications.mail_administrators(
         unit,
         booking,
         outcome,
-        disputed_cents=sum(paid_cents if each.refunded_cents is None else each.refunded_cents for each in disputed),
+        disputed_cents=sum(each.cents_of(booking) for each in disputed),
         lost_cents=booking.lost_cents,
         status=booking.status,
         decide="yes" if booking.payment_issue == "dispute_won" else "",

@@ -133,7 +133,7 @@ def documents(
     details as they are now."""
     if after.demo or after.payment_id is None:
         return []
-    paid = (after.paid_cents or 0) - (0 if before is None else before.paid_cents or 0)
+    paid = after.received_cents - (0 if before is None else before.received_cents)
     refunded = after.refunded_cents - (0 if before is None else before.refunded_cents)
     made = []
     for kind, cents, belongs_to in (

@@ -267,9 +267,14 @@ class Booking:
         return self.paid_currency or self.currency
 
     @property
+    def received_cents(self) -> int:
+        """The cents of the payment; 0 before it."""
+        return self.paid_cents or 0
+
+    @property
     def left_cents(self) -> int:
         """The cents of the payment that neither a refund nor a dispute has taken."""
-        return max(0, (self.paid_cents or 0) - self.refunded_cents)
+        return max(0, self.received_cents - self.refunded_cents)
 
     @property
     def refund_left_cents(self) -> int:
@@ -283,13 +288,9 @@ class Booking:
 
     def given_back(self, by_refunds_cents: int, lost_cents: int) -> "Booking":
         """The booking after so much was refunded, and so much lost in disputes, in all."""
-        paid_cents, back_cents = self.paid_cents or 0, by_refunds_cents + lost_cents
-        return replace(
-            self,
-            refunded_cents=back_cents,
-            excess_cents=max(0, back_cents - paid_cents),
-            lost_cents=lost_cents,
-        )
+        back_cents = by_refunds_cents + lost_cents
+        excess_cents = max(0, back_cents - self.received_cents)
+        return replace(self, refunded_cents=back_cents, excess_cents=excess_cents, lost_cents=lost_cents)
 
     @property
     def issue(self) -> str | None:
@@ -298,12 +299,9 @@ class Booking:
 
     def unpaid_until_ms(self, now_ms: int) -> int | None:
         """Return when its hold was cancelled or expired; None if it is still open or was ever paid."""
-        if self.payment_id is not None or self.status_at(now_ms) not in (
-            BookingStatus.EXPIRED,
-            BookingStatus.CANCELLED,
-        ):
-            return None
-        return self.hold_ms if self.cancelled_ms is None else self.cancelled_ms
+        ended = self.status_at(now_ms) in (BookingStatus.EXPIRED, BookingStatus.CANCELLED)
+        ended_ms = self.hold_ms if self.cancelled_ms is None else self.cancelled_ms
+        return ended_ms if ended and self.payment_id is None else None
 
     def is_open(self, now_ms: int) -> bool:
         """Whether it holds its weeks without being paid."""
@@ -340,6 +338,10 @@ class PaymentReport:
     reported_ms: int
     refunded_cents: int | None = None
     made_ms: int | None = None
+
+    def cents_of(self, booking: Booking) -> int:
+        """The cents of the booking's payment that it is about."""
+        return booking.received_cents if self.refunded_cents is None else self.refunded_cents
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,8 +71,7 @@ def _followed(unit: UnitOfWork, booking: Booking, message: RecordPayment) -> Ans
     """Apply what the processor reported about the payment before the payment itself."""
     for report in unit.reports(message.payment_id):
         if report.state is PaymentState.REFUNDED:
-            total_cents = booking.paid_cents or 0 if report.refunded_cents is None else report.refunded_cents
-            _refunded_so_far(unit, booking, total_cents, message.origin)
+            _refunded_so_far(unit, booking, report.cents_of(booking), message.origin)
             booking = unit.booking(booking.id) or booking
     return unit.view(disputes.follow(unit, booking, disputes.lost_before(unit, booking), message.origin))
 
@@ -99,7 +98,7 @@ def order_refund(unit: UnitOfWork, message: OrderRefund) -> Answer:
     if booking.status is BookingStatus.REFUNDING:
         if booking.refund_due_ms is None:
             # The processor declined it before. An administrator may have it tried again.
-            booking = replace(booking, refund_due_ms=unit.now_ms, refund_requested_ms=None)
+            booking = replace(booking, refund_due_ms=unit.now_ms)
             unit.save_booking(booking)
             unit.audit(message.origin, "booking.refund_ordered", "booking", booking.id, {"reason": message.reason})
         return unit.view(booking)
@@ -132,7 +131,7 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
     if message.refund_id is not None and not _is_news(unit, booking, message.refund_id, message):
         return unit.view(booking)
     if message.declined is not None:
-        return _refund_declined(unit, booking, message, counted)
+        return _refund_declined(unit, booking, message, message.declined, counted)
     total_cents = _told_so_far(unit, booking, message)
     if total_cents is not None:
         _note_total(unit, booking, message, total_cents)
@@ -176,9 +175,9 @@ def _note_what_it_replaces(unit: UnitOfWork, booking: Booking, refund: PaymentRe
     """The refunds that were known as made have failed if they and this one are more than can be: the next one is made after
     the one before it has failed, unless the order goes on for what is left."""
     ended = booking.status is BookingStatus.REFUNDED and booking.lost_from is None
-    most_cents = booking.by_refunds_cents if ended else booking.paid_cents or 0
+    most_cents = booking.by_refunds_cents if ended else booking.received_cents
     made = _made(unit, booking)
-    if (refund.refunded_cents or 0) + sum(each.refunded_cents or 0 for each in made) > most_cents:
+    if sum(each.cents_of(booking) for each in [refund, *made]) > most_cents:
         for each in made:
             unit.save_report(replace(each, state=PaymentState.REFUND_FAILED))
 
@@ -189,7 +188,7 @@ def _is_counted(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> bo
     made, total = _made(unit, booking), _report(unit, booking.payment_id, booking.payment_id)
     if any(each.id == message.refund_id for each in made):
         return True
-    unnamed_cents = booking.by_refunds_cents - sum(each.refunded_cents or 0 for each in made)
+    unnamed_cents = booking.by_refunds_cents - sum(each.cents_of(booking) for each in made)
     in_time = total is not None and (message.made_ms or 0) <= total.reported_ms <= _at_ms(unit, message)
     return in_time and 0 < (message.cents or 0) <= unnamed_cents
 
@@ -197,8 +196,8 @@ def _is_counted(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> bo
 def _note_total(unit: UnitOfWork, booking: Booking, message: SettleRefund, total_cents: int) -> None:
     """Store the total that counts, with its time: the largest one and, of equal ones, the newest."""
     at_ms, known = _at_ms(unit, message), _report(unit, booking.payment_id, booking.payment_id)
-    more = min(total_cents, booking.paid_cents or 0) - booking.by_refunds_cents
-    if total_cents and (more > 0 or (more == 0 and (known is None or known.reported_ms < at_ms))):
+    more = min(total_cents, booking.received_cents) - booking.by_refunds_cents
+    if total_cents and (more, at_ms) > (0, 0 if known is None else known.reported_ms):
         payment_id = booking.payment_id or ""
         unit.save_report(PaymentReport(payment_id, payment_id, PaymentState.REFUNDED, at_ms, total_cents))
 
@@ -208,15 +207,14 @@ def _told_so_far(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> i
     message is about one refund."""
     if message.event_id is None or message.cents is not None:
         return None
-    paid_cents, at_ms = booking.paid_cents or 0, _at_ms(unit, message)
-    total_cents = paid_cents if message.total_cents is None else message.total_cents
+    total_cents = booking.received_cents if message.total_cents is None else message.total_cents
     if message.at_ms is None:
         return total_cents
     # The next refund is made after the one before it has failed, so a total contains one of them at most.
     failed = (
-        report.refunded_cents or paid_cents
+        report.cents_of(booking)
         for report in unit.reports(booking.payment_id)
-        if report.state is PaymentState.REFUND_FAILED and (report.made_ms or 0) <= at_ms <= report.reported_ms
+        if report.state is PaymentState.REFUND_FAILED and (report.made_ms or 0) <= message.at_ms <= report.reported_ms
     )
     return max(0, total_cents - max(failed, default=0))
 
@@ -234,12 +232,13 @@ def _total_with(unit: UnitOfWork, booking: Booking, cents: int | None) -> int:
     """The total of refunds with one that was made, of `cents` if the processor says so. What was refunded so far may be a
     total that contains it. If it does not, because somebody refunded as much by hand, the next total says so."""
     before, refunding = booking.by_refunds_cents, booking.status is BookingStatus.REFUNDING
-    if cents is None and booking.refund_cents is None:
+    known_cents = booking.refund_cents if cents is None else cents
+    if known_cents is None:
         return before + booking.left_cents
     if refunding and (cents is None or before < cents):
         return before + (booking.refund_left_cents if cents is None else cents)
-    made = sum(each.refunded_cents or 0 for each in _made(unit, booking))
-    return max(before, booking.refund_cents or 0 if cents is None else cents, made)
+    made = sum(each.cents_of(booking) for each in _made(unit, booking))
+    return max(before, known_cents, made)
 
 
 def _made(unit: UnitOfWork, booking: Booking) -> list[PaymentReport]:
@@ -252,15 +251,14 @@ def _refunded_so_far(unit: UnitOfWork, booking: Booking, total_cents: int, origi
     """Record what was refunded of a payment in all. If that contains the refund that was ordered, or if nothing is left, the
     booking ends: also if the order was declined, because another node's attempt may have been made, or somebody made up for
     it by hand. Otherwise somebody refunded a part by hand, and it stays as it is."""
-    paid_cents, before = booking.paid_cents or 0, booking.by_refunds_cents
+    paid_cents, before = booking.received_cents, booking.by_refunds_cents
     total_cents = min(total_cents, paid_cents)
     more = total_cents - before
     if booking.status is BookingStatus.REFUNDING and more >= booking.refund_left_cents:
         return _refunded(unit, booking, origin, total_cents)
     if more <= 0:
         return unit.view(booking)
-    declined_cents = booking.refund_cents if booking.payment_issue == "refund_declined" else None
-    if booking.status is BookingStatus.PAID and (total_cents == paid_cents or more == declined_cents):
+    if booking.status is BookingStatus.PAID and (total_cents == paid_cents or more == booking.refund_cents):
         return _refunded(unit, booking, origin, total_cents)
     if booking.lost_from is BookingStatus.REFUNDING and more >= (booking.refund_cents or paid_cents):
         # The refund that was due when the payment was lost had been made.
@@ -277,7 +275,7 @@ def _refunded_so_far(unit: UnitOfWork, booking: Booking, total_cents: int, origi
 
 def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin, total_cents: int) -> Answer:
     """End a booking whose refund is done. `total_cents` was refunded in all."""
-    paid_cents = booking.paid_cents or 0
+    paid_cents = booking.received_cents
     if booking.status is BookingStatus.PAID:
         # Refunded by hand at the processor's, without an order here; or the order was declined to another node at first.
         cents = None if total_cents >= paid_cents else booking.refund_cents
@@ -310,8 +308,7 @@ def _is_outdated(booking: Booking, message: SettleRefund) -> bool:
     return failed and message.event_id is None and message.refund_id is None
 
 
-def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund, counted: bool) -> Answer:
-    why = message.declined or ""
+def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund, why: str, counted: bool) -> Answer:
     kept_cents = 0 if message.cents is None else max(0, booking.by_refunds_cents - message.cents)
     moved: Booking | None
     match booking.status:
@@ -371,7 +368,7 @@ def _another_is_made(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
 
 
 def _refund_returned(unit: UnitOfWork, booking: Booking, refunded_cents: list[int], origin: Origin) -> Answer:
-    """Record that a refund came back of a payment that disputes have taken: nothing is owed, and no document changes."""
+    """Record that a refund came back of a payment that disputes have taken: nothing is owed."""
     if refunded_cents[0] != refunded_cents[1]:
         unit.save_booking(booking)
         facts = {"refunded_cents": refunded_cents, "currency": booking.money_currency}

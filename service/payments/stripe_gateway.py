@@ -239,7 +239,7 @@ class StripePayments:
             # An order of all may go on after a refund of as much: of that, the list of refunds says how much is left.
             refund = None if booking.refund_cents is None else _of_amount(ours, cents)
             if refund is None and booking.lost_cents:
-                cents = min(cents, (booking.paid_cents or 0) - booking.lost_cents - sum(each.amount for each in made))
+                cents = min(cents, booking.received_cents - booking.lost_cents - sum(each.amount for each in made))
                 if cents <= 0:
                     # Nothing is left to refund. What was refunded may not be decided yet. The dispute may be won meanwhile.
                     return _attempt(ours[0]) if ours else RefundAttempt(_all_succeeded(made))

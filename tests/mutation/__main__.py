@@ -22,6 +22,8 @@ LEAST = 0.98
 LEAST_OF_A_MODULE = 0.90
 LOG = Path("build/mutants.log")
 MUTANTS = Path("mutants")
+STATISTICS = MUTANTS / "mutmut-stats.json"
+"""The tests that reach each function. Without the file, mutmut runs all tests to find them."""
 
 
 def say(line: str = "") -> None:
@@ -88,16 +90,21 @@ def main() -> int:
     parser.add_argument("only", nargs="*", help="names of mutants, with wildcards: 'actors.quota.*'; by default all")
     parser.add_argument("--children", type=int, default=2, help="how many mutants are tried at once")
     parser.add_argument("--keep", action="store_true", help="keep what the last run made, and verdicts that still hold")
+    parser.add_argument("--again", action="store_true", help="try again what survived the last run, with today's tests")
     parser.add_argument("--judge", action="store_true", help="try nothing, and judge what the last run left")
     given = parser.parse_args()
+    only = given.only
+    if given.again:
+        STATISTICS.unlink(missing_ok=True)
+        only = [name for module in modules(MUTANTS) for name in module.undetected]
     if not given.judge:
-        if not given.keep:
+        if not (given.keep or given.again):
             shutil.rmtree(MUTANTS, ignore_errors=True)
-        if not tried(given.only, given.children):
+        if not tried(only, given.children):
             say(LOG.read_text(encoding="utf-8", errors="replace").replace("\r", "\n")[-4_000:])
             say(f"mutmut did not come to its end; all that it said is in {LOG}")
             return 2
-    return judged(modules(MUTANTS), whole=not given.only and not given.judge)
+    return judged(modules(MUTANTS), whole=not only and not given.judge)
 
 
 if __name__ == "__main__":

@@ -38,12 +38,15 @@ class Module:
     def detected(self) -> int:
         return self.killed + self.timed_out
 
+    @property
+    def undetected(self) -> Sequence[str]:
+        return [name for name, status in self.statuses.items() if status not in (KILLED, TIMED_OUT)]
+
     @cached_property
     def survivors(self) -> Sequence[tuple[Change, str]]:
         """Each change that no test detected, including those that no test reaches, with its status. Changes of the text of an
         assertion are left out: it is only for developers."""
-        undetected = [each for each in self.statuses.items() if each[1] not in (KILLED, TIMED_OUT)]
-        changes = [(change_of(self.path, name), status) for name, status in undetected]
+        changes = [(change_of(self.path, name), self.statuses[name]) for name in self.undetected]
         return [each for each in changes if not is_text_of_an_assertion(each[0])]
 
     @property

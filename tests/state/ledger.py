@@ -124,6 +124,7 @@ class Ledger:
     reports: dict[str, PaymentReport] = field(default_factory=dict)
     days: dict[str, list[DayDelivered]] = field(default_factory=dict)
     suspended: set[str] = field(default_factory=set)
+    siblings: dict[str, frozenset[str]] = field(default_factory=dict)
     mails: list[AccountMail] = field(default_factory=list)
     webhook_events: list[WebhookEvent] = field(default_factory=list)
     digest_mailed_ms: int = 0
@@ -195,6 +196,8 @@ class Ledger:
         campaigns = {each: self.campaigns[each] for each in campaign_ids if each in self.campaigns}
         owned: list[Booking | Campaign] = [*bookings.values(), *campaigns.values()]
         tenants = {*rows.tenant_ids, *(row.tenant_id for row in owned)}
+        siblings = {each: self.siblings[each] for each in tenants if each in self.siblings}
+        together = tenants.union(*siblings.values())
         slot_ids = {*rows.slot_ids, *(booking.slot_id for booking in bookings.values())}
         starts = [booking.week_start_ms for booking in bookings.values()]
         if rows.from_week_ms is not None:
@@ -208,7 +211,7 @@ class Ledger:
         bookings |= {
             row.id: row
             for row in self.bookings.values()
-            if row.tenant_id in tenants
+            if row.tenant_id in together
             and (row.status in OPEN or (rows.recent_ms is not None and row.created_ms >= rows.recent_ms))
         }
         return Snapshot(
@@ -224,7 +227,12 @@ class Ledger:
             delivered={each: self.delivered[each] for each in named if each in self.delivered},
             audited={record.id: record.target_id for record in self.audits if record.id in rows.audit_ids},
             reports={row.id: row for row in self.reports.values() if row.payment_id in rows.payment_ids},
-            campaign_counts={each: self._counted(each) for each in rows.campaigns_of},
+            campaign_counts={
+                each: self._counted(each)
+                for owner in rows.campaigns_of
+                for each in (owner, *self.siblings.get(owner, ()))
+            },
+            siblings=siblings,
             days={each: self.days[each] for each in rows.followed_ids if each in self.days},
             shared={each: [row for row in self.shared.values() if row.tenant_id == each] for each in rows.shared_of},
             last_week={} if rows.week_ms is None else {each: self._last_week(each, rows.week_ms) for each in tenants},

@@ -340,7 +340,7 @@ def holds(book: Ledger) -> None:
     book.suspended = {ledger.BOB}
     book.act(book.reserve("b16", week=6), book.reserve("b17", week=6, owner=ledger.BOB))
     book.rules = replace(book.rules, mode=Mode.LIVE)
-    book.act(book.checkout("b12"), book.checkout("b13"))
+    book.act(book.checkout("b12"), book.checkout("b13"), replace(book.reserve("b18"), week_start_ms=ledger.NOON))
 
 
 @scenario(_sold)
@@ -351,6 +351,8 @@ def money(book: Ledger) -> None:
     book.act(book.reserve("b2", week=6), book.pay("b2", "e4", "p2", currency="eur"), book.pay("b2", "e4", "p2"))
     book.act(book.pay("bok_0", "e5", "p3"), book.pay("bok_0", "e6", "pay_bok_0"))
     book.act(book.refund("bok_0", "Wrong ad."), book.refund("bok_0"), book.refund("none"), book.refund("b9"))
+    book.act(book.lease("bok_0", book.now_ms + MINUTE))
+    book.act(book.postpone("bok_0", book.now_ms))
     book.act(book.settle("bok_0", "Too old"), book.refund("bok_0"), book.settle("bok_0", refund="re_1", cents=7))
     book.act(book.settle("bok_0", event="e7", payment="pay_bok_0"), book.settle("bok_0"), book.settle("none"))
     book.act(book.settle("bok_0", "Returned", event="e8", payment="pay_bok_0", refund="re_1", at_ms=9))
@@ -362,6 +364,7 @@ def money(book: Ledger) -> None:
     book.act(book.dispute("pay_bok_3", PaymentState.LOST, amount_cents=3_000, at_ms=7))
     book.act(book.dispute("pay_bok_3", PaymentState.LOST, "dp_2"), book.dispute("pay_bok_3", PaymentState.WON, "dp_2"))
     book.act(book.dispute("pay_bok_4", PaymentState.LOST), book.settle("bok_4", event="e10", payment="pay_bok_4"))
+    book.act(book.settle("bok_4", "Returned", refund="re_3"), book.settle("bok_4", "Returned", refund="re_4"))
     book.act(book.video("bok_4", status=YoutubeStatus.PUBLISHED, url="https://example.com/v"), book.video("none"))
     book.act(book.video("bok_4", notes="Soon.", clear=("url",)), book.video("bok_1"))
 

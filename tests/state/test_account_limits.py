@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from actors.bookings.decision import BookingRules
+from actors.bookings.messages import Message
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.bookings.transitions import CampaignMove
 from actors.values import Code
@@ -70,6 +71,23 @@ def test_a_repeated_request_gets_its_booking_in_spite_of_the_cooldown() -> None:
     ledger = limited()
     ledger.act(ledger.reserve("b1", key="k"), ledger.cancel("b1"))
     assert booked(ledger.one(ledger.reserve("b2", key="k"))).status is BookingStatus.CANCELLED
+
+
+def test_accounts_of_a_mailbox_of_which_none_has_paid_share_their_limits() -> None:
+    ledger = limited(open_holds=1, pending_campaigns=1)
+    ledger.siblings = {ANN: frozenset({BOB}), BOB: frozenset({ANN})}
+    having = "The accounts of this mailbox, none of which has paid yet, have"
+
+    def is_refused(message: Message, code: Code, words: str) -> None:
+        assert refused(ledger.one(message), code).message.startswith(f"{having} {words}")
+
+    ledger.act(ledger.reserve("b1"), ledger.create_campaign("c1"))
+    is_refused(ledger.create_campaign("c2", BOB), Code.CAMPAIGN_LIMIT, "1 campaigns that wait for review")
+    is_refused(ledger.reserve("b2", week=1, owner=BOB), Code.HOLD_LIMIT, "1 unpaid bookings, the maximum")
+    ledger.act(ledger.cancel("b1"))
+    is_refused(ledger.reserve("b3", owner=BOB), Code.HOLD_LIMIT, "just held this week without paying")
+    ledger.rules = replace(ledger.rules, holds_per_day=1)
+    is_refused(ledger.reserve("b4", week=1, owner=BOB), Code.HOLD_LIMIT, "reserved 1 times today, the maximum")
 
 
 def test_without_a_cooldown_a_week_is_held_again_at_once() -> None:

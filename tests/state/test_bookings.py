@@ -21,7 +21,7 @@ from actors.bookings.state import LockSet, decide, rows_to_lock
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, CampaignMove
 from actors.bookings.unit_of_work import UnitOfWork
 from actors.times import WEEK_MS
-from actors.values import Code, Refused
+from actors.values import Code, Problem, Refused
 from tests.state.ledger import (
     ANN,
     BOB,
@@ -614,8 +614,16 @@ def test_a_video_is_described_bit_by_bit(filmed: Ledger) -> None:
     ]
 
 
+def test_a_booking_whose_hold_ran_out_gets_no_video(filmed: Ledger) -> None:
+    filmed.act(filmed.reserve("b2", week=1))
+    filmed.pass_ms(HOLD)
+    answer = refused(filmed.one(SendMaterial(ANN, "b2", "A logo", filmed.origin())), Code.INVALID_STATE)
+    assert answer.message == "The status of this booking is expired. Only a booking that is held or paid gets a video."
+
+
 def test_a_published_video_has_an_address(filmed: Ledger) -> None:
-    refused(filmed.one(filmed.video("b1", status=YoutubeStatus.PUBLISHED)), Code.INVALID_REQUEST)
+    answer = refused(filmed.one(filmed.video("b1", status=YoutubeStatus.PUBLISHED)), Code.INVALID_REQUEST)
+    assert answer.problems == (Problem("youtubeUrl", "missing", "is required for a published video"),)
     assert kept_nothing(filmed)
     ready, published = filmed.act(
         filmed.video("b1", url="https://example.com/watch"), filmed.video("b1", status=YoutubeStatus.PUBLISHED)

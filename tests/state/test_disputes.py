@@ -182,6 +182,14 @@ def test_a_closed_dispute_is_never_opened_again(ledger: Ledger, closed: PaymentS
     assert ledger.status("b1") is (PAID if closed is WON else REFUNDED)
 
 
+def test_an_event_of_a_dispute_is_handled_once(ledger: Ledger) -> None:
+    pay(ledger)
+    lost = ledger.dispute("pay_1", LOST, event_id="evt_lost")
+    assert booked(ledger.one(lost)).status is REFUNDED
+    ledger.act(ledger.dispute("pay_1", WON), lost)
+    assert ledger.status("b1") is PAID
+
+
 def test_a_booking_returns_when_its_last_dispute_was_won(ledger: Ledger) -> None:
     pay(ledger)
     ledger.act(ledger.dispute("pay_1"), ledger.dispute("pay_1", dispute="dp_2"))
@@ -349,8 +357,8 @@ def test_a_refund_that_comes_back_after_a_loss_is_owed_as_far_as_something_is_le
 ) -> None:
     pay(ledger)
     ledger.act(ledger.refund("b1"), ledger.dispute("pay_1", LOST, amount_cents=loss))
-    ledger.act(ledger.settle("b1", None, "evt_r", "pay_1", PART, PART))
-    booking = booked(ledger.one(ledger.settle("b1", "closed", "evt_f", "pay_1", PART)))
+    ledger.act(ledger.settle("b1", None, "evt_r", "pay_1", PART, refund="re_1"))
+    booking = booked(ledger.one(ledger.settle("b1", "closed", "evt_f", "pay_1", PART, refund="re_1")))
     assert (booking.status, booking.issue, booking.refunded_cents, booking.excess_cents) == (
         status,
         issue,
@@ -358,6 +366,14 @@ def test_a_refund_that_comes_back_after_a_loss_is_owed_as_far_as_something_is_le
         excess,
     )
     assert ledger.credited == back
+
+
+def test_a_loss_is_an_issue_until_all_of_it_is_won_back(ledger: Ledger) -> None:
+    pay(ledger)
+    ledger.act(*(ledger.dispute("pay_1", LOST, dispute, amount_cents=PART) for dispute in ("dp_1", "dp_2")))
+    won = ledger.act(*(ledger.dispute("pay_1", WON, dispute) for dispute in ("dp_1", "dp_2")))
+    assert [booked(answer).issue for answer in won] == ["dispute_lost", None]
+    assert [mail.template for mail in ledger.alerts[-2:]] == ["dispute_won", "dispute_won"]
 
 
 def test_an_order_after_a_lost_part_refunds_what_is_left(ledger: Ledger) -> None:
@@ -371,12 +387,25 @@ def test_an_order_after_a_lost_part_refunds_what_is_left(ledger: Ledger) -> None
     assert json.loads(ledger.mails[-1].facts)["refund_cents"] == str(LEFT)
 
 
-def test_weeks_that_were_sold_meanwhile_are_not_taken_from_their_buyer(ledger: Ledger) -> None:
-    """An administrator decides whether the money goes back."""
+def test_a_booking_that_returns_takes_weeks_of_a_hold_that_ran_out(ledger: Ledger) -> None:
     pay(ledger)
     ledger.act(ledger.dispute("pay_1", LOST), ledger.reserve("b2", owner=BOB))
+    ledger.pass_ms(HOLD)
+    ledger.act(ledger.dispute("pay_1", WON))
+    assert (ledger.held("b1"), ledger.status("b2")) == ([0], BookingStatus.EXPIRED)
+
+
+@pytest.mark.parametrize(("payments", "issue"), [(1, "dispute_won"), (2, "paid_twice")])
+def test_weeks_that_were_sold_meanwhile_are_not_taken_from_their_buyer(
+    ledger: Ledger, payments: int, issue: str
+) -> None:
+    """An administrator decides whether the money goes back."""
+    for number in range(1, payments + 1):
+        pay(ledger, event=f"evt_{number}", payment=f"pay_{number}")
+    ledger.act(ledger.dispute("pay_1", LOST), ledger.reserve("b2", owner=BOB))
     booking = booked(ledger.one(ledger.dispute("pay_1", WON)))
-    assert (booking.status, booking.issue, booking.refund_due_ms) == (REFUNDING, "dispute_won", None)
+    assert (booking.status, booking.issue, booking.refund_due_ms) == (REFUNDING, issue, None)
+    assert json.loads(ledger.alerts[-1].facts)["decide"] == ("yes" if issue == "dispute_won" else "")
     assert (booking.refunded_cents, ledger.held("b2"), ledger.credited) == (0, [0], 0)
     assert booked(ledger.one(ledger.refund("b1"))).refund_due_ms == ledger.now_ms
 
@@ -388,7 +417,8 @@ def test_a_refund_that_was_due_before_the_loss_is_due_again(ledger: Ledger, made
     ledger.act(ledger.refund("b1"), ledger.dispute("pay_1", LOST))
     ledger.act(*[ledger.settle("b1", event="evt_r", payment="pay_1")] * made)
     booking = booked(ledger.one(ledger.dispute("pay_1", WON)))
-    assert (booking.status, booking.refund_due_ms) == (status, None if made else ledger.now_ms)
+    assert (booking.status, booking.issue) == (status, None)
+    assert booking.refund_due_ms == (None if made else ledger.now_ms)
 
 
 def test_a_loss_that_1_1_recorded_is_taken_back(ledger: Ledger) -> None:
@@ -408,5 +438,6 @@ def test_an_amount_in_another_currency_counts_as_the_whole_payment(ledger: Ledge
 def test_a_refund_in_another_currency_than_the_payment_is_not_counted(ledger: Ledger) -> None:
     pay(ledger)
     late = replace(ledger.settle("b1", event="evt_r", payment="pay_1", total_cents=50), currency="eur")
-    refused(ledger.one(late), Code.INVALID_STATE)
+    answer = refused(ledger.one(late), Code.INVALID_STATE)
+    assert answer.message == "The booking b1 was paid in usd, and the refund is in eur."
     assert ledger.bookings["b1"].refunded_cents == 0

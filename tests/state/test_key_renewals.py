@@ -54,6 +54,11 @@ def rotate(
     return RotateKey(f"k{name}", ANN, keys, grace_ms, *records, giver, full, told)
 
 
+MOST_IN_GRACE = (
+    "This account has {} keys that still work, the maximum. Revoke one of them first, or rotate with graceSeconds 0."
+)
+
+
 def code(answer: Answer) -> Code | None:
     return answer.code if isinstance(answer, Refused) else None
 
@@ -115,6 +120,14 @@ def test_an_earlier_end_takes_granted_keys_along_with_a_record_each(registry: Re
     assert len({each.id for each in registry.audits if each.action == "key.changed"}) == 3
     registry.act(edit(registry, "1", expires_ms=None))
     assert registry.keys["k2"].expires_ms == NOON + HOUR, "a later end is given to each key by itself"
+
+
+def test_granted_keys_that_end_no_later_stay_as_they_are(registry: Registry) -> None:
+    registry.act(edit(registry, "3", expires_ms=NOON + MINUTE), edit(registry, "2", expires_ms=NOON + HOUR))
+    answer = registry.one(edit(registry, "1", expires_ms=NOON + HOUR))
+    assert isinstance(answer, KeySaved)
+    assert answer.changed == (b"1",)
+    assert registry.keys["k3"].expires_ms == NOON + MINUTE
 
 
 @pytest.mark.parametrize(
@@ -246,10 +259,25 @@ def test_at_the_limit_a_key_can_be_rotated_and_so_can_each_until_as_many_are_in_
     registry.rules = replace(registry.rules, scoped_keys_per_account=3)
     assert code(registry.one(registry.issue("8", scopes=READ))) is Code.KEY_LIMIT
     rotations = [rotate(registry, old, new) for old, new in (("2", "a"), ("3", "b"), ("5", "c"), ("c", "d"))]
-    assert [code(each) for each in registry.act(*rotations)] == [None, None, None, Code.KEY_LIMIT]
+    *rotated, refused = registry.act(*rotations)
+    assert [code(each) for each in rotated] == [None, None, None]
+    assert refused == Refused(Code.KEY_LIMIT, MOST_IN_GRACE.format("3 rotated scoped"))
     assert code(registry.one(rotate(registry, "c", "d", grace_ms=0))) is None
     registry.pass_ms(HOUR)
     assert code(registry.one(rotate(registry, "d", "e"))) is None
+
+
+def test_full_keys_in_grace_have_a_limit_of_their_own(registry: Registry) -> None:
+    registry.rules = replace(registry.rules, full_keys_per_account=1)
+    _, refused = registry.act(rotate(registry, "1", "a"), rotate(registry, "a", "b"))
+    assert refused == Refused(Code.KEY_LIMIT, MOST_IN_GRACE.format("1 rotated full"))
+
+
+def test_a_key_of_a_program_is_rotated_by_a_person_only(registry: Registry) -> None:
+    registry.keys["k2"] = replace(registry.keys["k2"], text_expires_ms=NOON + HOUR)
+    words = "The refresh token of a program renews this key. Sign in to rotate it on the dashboard."
+    assert registry.one(rotate(registry, "2", "6", "2")) == Refused(Code.FORBIDDEN, words, hint="/dashboard")
+    assert code(registry.one(rotate(registry, "2", "6"))) is None
 
 
 def test_administration_is_renewed_by_whom_may_grant_it(registry: Registry) -> None:
@@ -263,6 +291,8 @@ def test_administration_is_renewed_by_whom_may_grant_it(registry: Registry) -> N
     answer = registry.one(rotate(registry, "1", "6"))
     assert isinstance(answer, Rotated)
     assert answer.key.admin
+    records = {each.action: json.loads(each.changes) for each in registry.audits[-2:]}
+    assert records["key.issued"]["admin"] is True
 
 
 # Mails before the end.

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from actors.bookings.invoices import InvoiceKind
-from actors.bookings.messages import OrderRefund, SettleDispute, SettleRefund
+from actors.bookings.messages import OrderRefund, RequestRefund, SettleDispute, SettleRefund
 from actors.bookings.records import BookingStatus, PaymentState
 from tests.slow import repeats
-from tests.state.ledger import Ledger, booked, furnished
+from tests.state.ledger import ANN, HOUR, Ledger, booked, furnished
 from tests.state.test_payments import kept_nothing
 
 PAID, REFUNDING, REFUNDED = BookingStatus.PAID, BookingStatus.REFUNDING, BookingStatus.REFUNDED
@@ -175,6 +175,7 @@ def told(ledger: Ledger, refund: str, declined: str | None = None) -> SettleRefu
         (["made OLD", "answered NEW", "failed OLD"], REFUNDED, PART),
         (["made NEW", "failed OLD", "failed NEW"], REFUNDING, 0),
         (["failed NEW", "failed OLD"], PAID, 0),
+        (["made NEW", "counted NEW", "failed OLD"], REFUNDED, PART),
         # A failure is final, whatever is reported after it.
         (["made OLD", "failed OLD", "made OLD"], REFUNDING, 0),
         (["made OLD", "failed OLD", "answered OLD"], REFUNDING, 0),
@@ -289,6 +290,7 @@ def test_a_declined_order_of_all_that_was_made_in_part_counts_once_and_ends_no_b
         assert booking.refund_due_ms == (after.now_ms if booking.status is REFUNDING else None), order
         after.act(crossing(after, "failed"))
         assert (after.bookings["b1"].payment_issue, after.credited) == ("refund_failed", 0), order
+        assert after.told()[-1] == ("booking.refund_failed", {"why": "Returned"}), order
 
 
 def test_a_failure_declines_nothing_once_no_refund_is_under_way(ordered: Ledger) -> None:
@@ -296,6 +298,104 @@ def test_a_failure_declines_nothing_once_no_refund_is_under_way(ordered: Ledger)
     ordered.act(told(ordered, OLD, "Returned by the bank"))
     assert kept_nothing(ordered)
     assert ordered.last.mails == []
+
+
+def test_a_refund_that_was_answered_without_its_id_can_fail(ordered: Ledger) -> None:
+    """A dispute about the payment is no other refund."""
+    ordered.act(ordered.dispute(PAYMENT, PaymentState.WON), ordered.settle("b1"))
+    ordered.act(told(ordered, OLD, "Returned by the bank"))
+    assert state(ordered) == (REFUNDING, 0)
+
+
+def test_a_failure_that_does_not_say_when_its_refund_was_made_keeps_the_time_that_is_known(ordered: Ledger) -> None:
+    ordered.act(replace(told(ordered, OLD), made_ms=AGO), told(ordered, OLD, "Returned by the bank"))
+    assert (ordered.reports[OLD].state, ordered.reports[OLD].made_ms) == (PaymentState.REFUND_FAILED, AGO)
+
+
+def test_what_a_refund_of_a_part_leaves_of_an_order_of_all_is_due_before_its_lease_ends(ledger: Ledger) -> None:
+    ledger.act(ledger.refund("b1"), ledger.lease("b1", ledger.now_ms + HOUR), told(ledger, OLD))
+    assert (*state(ledger), ledger.bookings["b1"].refund_due_ms) == (REFUNDING, PART, ledger.now_ms)
+
+
+@pytest.mark.parametrize(
+    ("cents", "older"), [(PRICE - PART, PaymentState.REFUNDED), (PRICE - PART + 1, PaymentState.REFUND_FAILED)]
+)
+def test_a_refund_was_made_after_another_had_failed_if_both_are_more_than_was_paid(
+    ledger: Ledger, cents: int, older: PaymentState
+) -> None:
+    ledger.act(ledger.refund("b1"), told(ledger, OLD), replace(told(ledger, NEW), cents=cents))
+    assert ledger.reports[OLD].state is older
+
+
+@pytest.mark.parametrize(
+    ("cents", "made_ms", "failed_ms", "left"),
+    [
+        (PART, 0, 0, 0),
+        (1, 0, 0, PART - 1),
+        (PART + 1, 0, 0, PART),
+        (PART, 1, 1, PART),
+        (PART, 0, -1, PART),
+        (None, 0, 0, PART),
+    ],
+)
+def test_a_total_counts_a_refund_that_failed_if_its_time_and_amount_allow_it(
+    ledger: Ledger, cents: int | None, made_ms: int, failed_ms: int, left: int
+) -> None:
+    ledger.act(ledger.refund("b1"))
+    by_hand(ledger, PART, "evt_t")
+    failed = replace(told(ledger, OLD, "Returned by the bank"), cents=cents)
+    ledger.act(replace(failed, made_ms=ledger.now_ms + made_ms, at_ms=ledger.now_ms + failed_ms))
+    assert ledger.bookings["b1"].refunded_cents == left
+
+
+def test_all_by_hand_after_a_declined_part_is_all_that_was_asked_for(ordered: Ledger) -> None:
+    ordered.act(ordered.settle("b1", "Not now"), RequestRefund(ANN, "b1", "It was not shown.", ordered.origin()))
+    by_hand(ordered, PRICE, "evt_1")
+    booking = ordered.bookings["b1"]
+    assert (*state(ordered), booking.refund_cents, booking.refund_requested_ms) == (REFUNDED, PRICE, None, None)
+
+
+def test_a_refund_that_the_total_may_contain_counts_with_the_next_total(ordered: Ledger) -> None:
+    by_hand(ordered, PART - 1, "evt_1")
+    ordered.act(replace(told(ordered, OLD), cents=9))
+    assert state(ordered) == (REFUNDED, PART - 1)
+    by_hand(ordered, PRICE, "evt_2")
+    assert state(ordered) == (REFUNDED, PRICE)
+
+
+def test_refunds_of_a_payment_that_a_dispute_has_taken_count_together(ordered: Ledger) -> None:
+    ordered.act(ordered.dispute(PAYMENT, PaymentState.LOST), replace(told(ordered, OLD), cents=9), told(ordered, NEW))
+    assert ordered.bookings["b1"].by_refunds_cents == PART + 9
+
+
+def test_a_refund_that_nobody_ordered_here_counts_with_its_own_amount(ledger: Ledger) -> None:
+    ours(ledger, cents=9)
+    assert state(ledger) == (PAID, 9)
+
+
+def test_a_refund_without_an_amount_is_one_of_all(ledger: Ledger) -> None:
+    ledger.act(ledger.refund("b1"), ledger.settle("b1", refund=NEW), ledger.settle("b1", event="e", payment=PAYMENT))
+    ledger.act(told(ledger, OLD, "Returned by the bank"))
+    assert state(ledger) == (REFUNDED, PRICE)
+    ledger.act(told(ledger, "re_other"))
+    assert ledger.reports[NEW].state is PaymentState.REFUND_FAILED
+
+
+def test_a_failure_without_an_amount_is_one_of_all(ledger: Ledger) -> None:
+    ledger.act(replace(told(ledger, OLD, "Returned by the bank"), cents=None))
+    ledger.act(ledger.settle("b1", event="evt_t", payment=PAYMENT, at_ms=ledger.now_ms))
+    assert state(ledger) == (PAID, 0)
+
+
+@pytest.mark.parametrize(
+    ("total", "at_ms", "counts"), [(PART, AGO, True), (PART, -AGO, False), (PART + 1, -AGO, True), (1, AGO, False)]
+)
+def test_the_total_that_counts_is_the_newest_of_the_largest(
+    ledger: Ledger, total: int, at_ms: int, counts: bool
+) -> None:
+    for cents, when_ms in ((PART, ledger.now_ms), (total, ledger.now_ms + at_ms)):
+        ledger.act(ledger.settle("b1", event=f"evt_{when_ms}", payment=PAYMENT, total_cents=cents, at_ms=when_ms))
+    assert ledger.reports[PAYMENT].reported_ms == ledger.now_ms + (at_ms if counts else 0)
 
 
 def test_a_refund_that_was_made_while_a_loss_had_ended_the_booking_counts_once_the_dispute_is_won(
@@ -362,3 +462,10 @@ def test_parts_that_are_told_before_their_payment_count(
     booking = ledger.bookings["b2"]
     assert (booking.status, booking.refunded_cents) == (REFUNDED if refunded == FULL else PAID, refunded)
     assert written(ledger) == [(InvoiceKind.INVOICE, FULL), (InvoiceKind.CREDIT_NOTE, refunded)]
+
+
+def test_a_refund_and_a_loss_that_are_told_before_their_payment_count_both(ledger: Ledger) -> None:
+    ledger.act(ledger.reserve("b2", week=1), ledger.checkout("b2"))
+    ledger.act(ledger.settle("b2", event="evt_early", payment="pay_2", total_cents=PART))
+    ledger.act(ledger.dispute("pay_2", PaymentState.LOST, amount_cents=9), ledger.pay("b2", "evt_b2", "pay_2"))
+    assert (ledger.bookings["b2"].by_refunds_cents, ledger.bookings["b2"].lost_cents) == (PART, 9)

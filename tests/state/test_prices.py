@@ -92,6 +92,10 @@ def test_days_are_those_of_utc_whatever_clocks_do_elsewhere(moment: str) -> None
     assert days_left(midnight_ms - when.weekday() * DAY, now_ms) == 7 - when.weekday()
 
 
+def test_a_week_that_is_over_has_no_days_left() -> None:
+    assert [days_left(MONDAY, MONDAY + WEEK + later_ms) for later_ms in (-1, 0, WEEK)] == [1, 0, 0]
+
+
 @steady
 @given(SLOTS, WEEKS, st.integers(-400 * DAY, WEEK - 1))
 def test_a_price_is_never_above_the_full_one_and_falls_only_at_midnight(
