@@ -21,6 +21,7 @@ from tests.chaos.agents import Agent, Person
 from tests.chaos.auditor import audit
 from tests.chaos.caller import Caller
 from tests.chaos.clock import VARIABLE, Steps
+from tests.chaos.cores import watch_cores
 from tests.chaos.faults import suffer
 from tests.chaos.ground import Ground
 from tests.chaos.history import Answers, Happened, Stored
@@ -105,7 +106,7 @@ async def run(ground: Ground, seed: int, seconds: float, out: Callable[[str], No
             ]
             stage = Stage(nodes, ground, proxy, answers, happened, starter)
             async with trio.open_nursery() as watching:
-                watching.start_soon(stage.watch_cores)
+                watching.start_soon(watch_cores, stage.pids, happened.waits)
                 stage.setting = await founded(nodes[0].service, answers)
                 await _suffer(stage, faults, seed, out)
                 await audit(stage.urls, answers, stage.setting)

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -30,16 +31,18 @@ from actors.events.messages import Kind, Unit
 from actors.events.state import VisitorHasher
 from service.running.server_secret import derived
 from tests.acceptance.postgres import free_port
-from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, children_of, serving
+from tests.acceptance.processes import SECRET, Service, Settings, children_of, serving
 from tests.chaos.auditor import audit
+from tests.chaos.campaign import SETTINGS as ALONE
 from tests.chaos.campaign import VISIBLE_MS, complaints
-from tests.chaos.history import LOST, Answers, Stored
+from tests.chaos.cores import watch_cores
+from tests.chaos.history import LOST, Answers, Stored, Waits
 from tests.chaos.judge import ANSWER_SECONDS, FINE, HEALED_SECONDS, broken_counts
 from tests.chaos.readers import Owner
 from tests.chaos.recording import judged, recording
 from tests.chaos.setting import founded
 from tests.chaos.stored import COUNTS, EVERY_KEY, SECRETS, SITE_COUNTS, add_counts
-from tests.chaos.websites import COUNTING, Website
+from tests.chaos.websites import Website
 
 Address = tuple[str, int]
 
@@ -59,14 +62,7 @@ UNCHECKED = """
 create or replace function require_local_places(at_place smallint, of_keys bytea[]) returns void language plpgsql
     as 'begin end'
 """
-SETTINGS: Settings = {
-    **ROOMY,
-    "server.secret": SECRET,
-    "log.level": "warning",
-    "database.distributed": "true",
-    "events.per_booking_per_hour": 0,
-    **COUNTING,
-}
+SETTINGS: Settings = {**ALONE, "database.distributed": "true", "events.per_booking_per_hour": 0}
 
 
 @dataclass(slots=True)
@@ -172,11 +168,15 @@ class Run:
     answers: Answers
     spans: list[tuple[int, float, float]] = field(default_factory=list)
     """Times in which a node was frozen: the node, begin and end."""
+    waits: defaultdict[int, Waits] = field(default_factory=lambda: defaultdict(Waits))
     faults: list[Callable[["Run"], Awaitable[None]]] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
     made: dict[str, int] = field(default_factory=dict)
     unchecked: bool = False
     """Whether the check of places is removed, once the nodes know the added server by it."""
+
+    def pids(self) -> dict[int, int]:
+        return {node.number: node.service.process.pid for node in self.nodes}
 
     async def some_seconds(self) -> None:
         await trio.sleep(self.chance.uniform(*DOWN_SECONDS))
@@ -405,8 +405,9 @@ def judge(run: Run, after: Stored, days: range) -> list[str]:
             for node, began, ended in run.spans
             if node == request.node
         )
-        if request.outcome != LOST and request.seconds - frozen > ANSWER_SECONDS:
-            found.append(f"no answer within {ANSWER_SECONDS:g} s: {request}")
+        starved = run.waits[request.node].between(request.began, request.ended)
+        if request.outcome != LOST and request.seconds - frozen - starved > ANSWER_SECONDS:
+            found.append(f"no answer within {ANSWER_SECONDS:g} s: {request}, {starved:.2f} s of it without a core")
     for what, counts in run.answers.outcomes.items():
         found += [f"{what}: {times} times {outcome}" for outcome, times in counts.items() if outcome not in FINE]
     return found
@@ -432,15 +433,19 @@ async def campaign(
         run.faults = [fault for fault in FAULTS if only in _name(fault)]
         run.unchecked = unchecked
         stop = trio.Event()
-        async with trio.open_nursery() as nursery:
-            urls = {node.number: node.service.url for node in nodes}
-            for number in range(WEBSITES):
-                chance = random.Random(f"{number} of {seed}")
-                nursery.start_soon(Website(urls, answers, chance, stop, bookings=run.bookings).run)
-            owner = Owner(urls, answers, random.Random(seed), stop, key=setting.accounts[0].key, bookings=run.bookings)
-            nursery.start_soon(owner.run)
-            await suffer(run, seconds, out)
-            stop.set()
+        urls = {node.number: node.service.url for node in nodes}
+        async with trio.open_nursery() as watching:
+            watching.start_soon(watch_cores, run.pids, run.waits)
+            async with trio.open_nursery() as nursery:
+                for number in range(WEBSITES):
+                    chance = random.Random(f"{number} of {seed}")
+                    nursery.start_soon(Website(urls, answers, chance, stop, bookings=run.bookings).run)
+                key = setting.accounts[0].key
+                owner = Owner(urls, answers, random.Random(seed), stop, key=key, bookings=run.bookings)
+                nursery.start_soon(owner.run)
+                await suffer(run, seconds, out)
+                stop.set()
+            watching.cancel_scope.cancel()
         await audit(urls, answers, setting)
         for node in nodes:
             node.service.terminate()

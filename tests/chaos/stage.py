@@ -3,9 +3,7 @@
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import trio
 
@@ -23,9 +21,6 @@ from tests.chaos.sponsors import body_of as booking_body
 from tests.chaos.websites import EVENTS, note_events
 from tests.chaos.websites import body_of as event_body
 from tests.storage.proxy import Proxy
-
-CHECK_SECONDS = 0.1
-"""Seconds between two samples of the time that processes had no core."""
 
 HEALING_SECONDS = 30.0
 """How long to wait for a node to accept writes again."""
@@ -86,6 +81,9 @@ class Stage:
     def urls(self) -> dict[int, str]:
         return {node.number: node.url for node in self.nodes}
 
+    def pids(self) -> dict[int, int]:
+        return {node.number: node.pid for node in self.nodes}
+
     async def start_postgres(self) -> None:
         await trio.to_thread.run_sync(lambda: self.starter.submit(self.ground.postgres.start).result())
 
@@ -140,35 +138,3 @@ class Stage:
                 self.answers.booked[wish].add(reply.json()["booking"]["id"])
                 return
             await trio.sleep(BETWEEN_SECONDS)
-
-    async def watch_cores(self) -> None:
-        """Record continuously how long each node, or this process with its proxy and clients, had no core.
-
-        A sample cannot exceed the time since the previous one, since both may have waited at once.
-        """
-        pids, waited = dict[int, int](), dict[int, float]()
-        looked, own = trio.current_time(), waited_seconds(0)
-        while True:
-            await trio.sleep(CHECK_SECONDS)
-            now, own_now = trio.current_time(), waited_seconds(0)
-            for node in self.nodes:
-                with suppress(OSError, ValueError, IndexError):
-                    waited_now = waited_seconds(node.pid)
-                    # Waiting of another process during its start delayed no request.
-                    since = waited[node.number] if pids.get(node.number) == node.pid else waited_now
-                    lacked = min(now - looked, max(0.0, waited_now - since) + own_now - own)
-                    self.happened.waits[node.number].note(now, lacked)
-                    pids[node.number], waited[node.number] = node.pid, waited_now
-            looked, own = now, own_now
-
-
-def waited_seconds(pid: int) -> float:
-    """Return how long the threads of a process, 0 being this one, have been ready to run without a core.
-
-    Threads count, because a node loads its pages in one. Those that have ended meanwhile do not.
-    """
-    waited = 0
-    for thread in Path(f"/proc/{pid or 'self'}/task").iterdir():
-        with suppress(OSError):
-            waited += int((thread / "schedstat").read_text().split()[1])
-    return waited / 1e9
