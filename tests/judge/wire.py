@@ -413,10 +413,13 @@ def _records(kind: str, body: dict[str, Any]) -> dict[str, Any]:
             for each in body["items"]
         ]
     else:
-        rows = [
-            Record(each["id"], 0, digest([each["type"], each["timestamp"], each["data"]])) for each in body["items"]
-        ]
+        rows = [event_record(each["id"], each["type"], each["data"].get("bookingId"), each) for each in body["items"]]
     return {"records": tuple(rows), "cursor": body["cursor"], "more": body["hasMore"]}
+
+
+def event_record(id: str, type: str, booking: str | None, whole: Any) -> Record:
+    """An event of the feed. Its digest begins with its type and its booking."""
+    return Record(id, 0, f"{type} {booking or '-'} {digest(whole)}")
 
 
 def _invoice(shown: dict[str, Any]) -> Invoice:
