@@ -205,7 +205,7 @@ async def straggler(me: Client) -> None:
     """Report visitors of both units before midnight and after it, further from it than clocks differ, where the clock is
     ahead; and between, each where it is behind."""
     world, turn = me.world, (me.world.turn_ms - me.world.base_ms) / SECOND_MS
-    if trio.current_time() > turn - EVENING_SECONDS:
+    if trio.current_time() > turn - 1.5:
         await me.think(3.0)
         return
     await trio.sleep_until(turn - EVENING_SECONDS)
