@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import accumulate
 from math import inf
 
 from tests.judge.finding import Verdict, first, is_whole, with_past
@@ -81,7 +82,10 @@ def _sessions(
     for times in entered.values():
         times.sort()
     for caller, (told, key) in begun.items():
-        ended = min((each for each in ends[key.id] if each.good), key=lambda each: each.ended, default=None)
+        # One that may be over by a clock is left as it is.
+        live = (key.ends or inf) - history.header.clock_ms
+        sure = (each for each in ends[key.id] if each.good and each.ended < live)
+        ended = min(sure, key=lambda each: each.ended, default=None)
         _uses(history, uses[caller], (told, key), ended, verdict, whole=whole)
         begins = entered[told.asked.id]
         # With one session more, the account may have too many.
@@ -157,7 +161,7 @@ def _devices(
             _decision(operation, decided.setdefault(id, operation), emails, verdict)
     for id, (start, login) in started.items():
         _moves(states[id], start, login, 2 * history.header.clock_ms, verdict)
-        _pace(polls[id], login, verdict)
+        _pace(polls[id], login, 2 * history.header.clock_ms, verdict)
 
 
 def _state(operation: Operation) -> str | None:
@@ -194,10 +198,13 @@ def _moves(states: States, start: Operation, login: Login, clock_ms: float, verd
             verdict.breaks(f"a device login is {status} after its end", start, operation)
 
 
-def _pace(polls: Sequence[Operation], login: Login, verdict: Verdict) -> None:
-    """A poll is too fast only after another one, and each time the pause grows by as much, up to a minute."""
+def _pace(polls: Sequence[Operation], login: Login, clock_ms: float, verdict: Verdict) -> None:
+    """A poll is too fast only within the pause after one that was not, and each time the pause grows by as much, up to a
+    minute."""
     slow = [each for each in polls if each.said.code == "slow_down" and each.said.retry is not None]
-    begins = sorted(each.began for each in polls)
+    in_time = sorted((each for each in polls if each.said.code != "slow_down"), key=lambda each: each.began)
+    begins = [each.began for each in in_time]
+    latest = [*accumulate((inf if each.doubtful else each.ended for each in in_time), max)]
     longest = max(SLOWEST_SECONDS, login.pace or 0)
     pauses: list[int] = []
     known = set[int]()
@@ -210,5 +217,6 @@ def _pace(polls: Sequence[Operation], login: Login, verdict: Verdict) -> None:
         elif told in known and told < longest:
             verdict.breaks(f"the pause of a login is {told} s twice", operation)
         known.add(told)
-        if bisect_left(begins, operation.ended) < 2:
-            verdict.breaks("the first poll of a login was too fast", operation)
+        pause, at = (told - SLOWER_SECONDS if told < longest else longest), bisect_left(begins, operation.ended)
+        if not at or latest[at - 1] < operation.began - 1_000 * pause - clock_ms:
+            verdict.breaks("a poll of a login was too fast, and none came in time so short before it", operation)

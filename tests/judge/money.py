@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from tests.judge.finding import Verdict, is_whole
 from tests.judge.records import Booking, History, Invoice, Money, Operation
+from tests.judge.weeks import OPEN as UNPAID
 from tests.judge.weeks import seen_bookings
 
 OPEN, CLOSED = frozenset({"needs_response", "under_review"}), frozenset({"won", "lost", "prevented"})
@@ -38,6 +39,7 @@ def check(history: History, invoices: Sequence[Invoice], verdict: Verdict) -> No
     for operation in history.operations:
         if operation.asked.money is not None and operation.status not in REFUSED:
             events[operation.asked.money.payment].append(operation)
+    _paid_twice(history, verdict)
     payments: dict[str, str] = {}
     bookings: dict[str, str] = {}
     for invoice in invoices:
@@ -62,6 +64,26 @@ def check(history: History, invoices: Sequence[Invoice], verdict: Verdict) -> No
         for words in _wrong(booking, told):
             verdict.breaks(f"booking {id} {words}", *of_it[-2:], operation)
         _disputed(id, seen.states, of_it, verdict)
+
+
+def _paid_twice(history: History, verdict: Verdict) -> None:
+    """A booking is paid twice once two payments of it were told. The first one of a booking that was never open is older, and
+    those of the test mode are never told."""
+    payments: defaultdict[str | None, dict[str, float]] = defaultdict(dict)
+    for each in history.operations:
+        report = each.asked.money
+        if report is not None and report.about == "paid" and each.status not in REFUSED:
+            known = payments[each.asked.id]
+            known[report.payment] = min(each.began, known.get(report.payment, inf))
+    for id, seen in seen_bookings(history).items():
+        if not payments[id] or not any(booking.status in UNPAID for _, booking in seen.states):
+            continue
+        verdict.judged += 1
+        second = sorted((*payments[id].values(), inf))[1]
+        for operation, booking in seen.states:
+            if booking.issue == "paid_twice" and operation.ended < second:
+                verdict.breaks(f"booking {id} is paid twice, and the processor told of one payment", operation)
+                break
 
 
 def _answered(events: Sequence[Operation], read: Operation) -> bool:

@@ -32,10 +32,16 @@ PAID = invoice(1)._replace(payment="pi")
 
 
 def told(
-    at: float, about: str, cents: int | None, id: str | None = None, state: str | None = None, **rest: Any
+    at: float,
+    about: str,
+    cents: int | None,
+    id: str | None = None,
+    state: str | None = None,
+    payment: str = "pi",
+    **rest: Any,
 ) -> Operation:
     """An event of the processor, which has the time at which it is told."""
-    report = Money(f"evt {about} {id} {state} {at}", about, "pi", cents, id, state, int(at))
+    report = Money(f"evt {about} {id} {state} {at}", about, payment, cents, id, state, int(at))
     return op("stripeWebhook", at, **{"id": "a", "money": report, **rest})
 
 
@@ -52,7 +58,12 @@ PAYS = told(1, "paid", 100)
 
 BEGUN = op("openCheckout", 0, id="a"), seen(0, "a", "reserved")
 
+TWICE = seen(5, "a", "paid", issue="paid_twice")
+
 CLEAN: dict[str, Case] = {
+    "paid twice": [*BEGUN, PAYS, told(2, "paid", 100, payment="pi_2"), TWICE],
+    "paid twice in test mode": [*BEGUN, TWICE, read(9)],
+    "paid again after a payment that is older": [PAYS, TWICE, read(9, invoice(1))],
     "paid": [*BEGUN, money(1), read(2, invoice(1)), money(3)],
     "refunded in part": [*BEGUN, money(1, 100, 40), read(2, invoice(1), note(1, 1, cents=40)), money(3, 100, 40)],
     "refunded meanwhile": [*BEGUN, money(1), read(2, invoice(1), note(1, 1)), money(3, 100, 100, status="refunded")],
@@ -84,6 +95,7 @@ CLEAN: dict[str, Case] = {
 }
 
 BROKEN: dict[str, tuple[Case, str]] = {
+    "paid twice by one payment": ([*BEGUN, PAYS, told(2, "paid", 100), TWICE], "the processor told of one payment"),
     "a gap": ([*BEGUN, read(1, invoice(1), invoice(3)), read(2, invoice(1), invoice(3))], "TEST-INV-000002 is missing"),
     "a gap at the beginning": ([*BEGUN, read(1, invoice(2)), read(2, invoice(2))], "TEST-INV-000001 is missing"),
     "a number twice": (partial(read(1, invoice(1)), read(2, invoice(1, "b"), booking="b")), "not what it was"),

@@ -72,6 +72,7 @@ CLEAN: dict[str, Case] = {
     "a session to its end": [begins(0), enters(1), enters(25), ends(40), out(41)],
     "a session that ran out": [begins(0), out(30), out(60)],
     "ended without an answer": [begins(0), ends(5, status=None), enters(6), out(20), enters(21)],
+    "ended when it is over by a clock": [begins(0), ends(29.5), enters(30.2)],
     "one session more": [begins(0), begins(1, "session-2", body="other"), out(2)],
     "out by a clock that is ahead": [begins(0), enters(28.9), out(29.5), enters(29.6), enters(50)],
     "another code with the same digits": [
@@ -85,6 +86,9 @@ CLEAN: dict[str, Case] = {
     ],
     "a login that was denied": [STARTED, poll(1), decides(2, "deny", "denied"), poll(9, "access_denied")],
     "a login that expired": [STARTED, poll(601), poll(602, "expired_token")],
+    "a poll without an answer may have been in time": [
+        *(STARTED, poll(1), slow(2, 10), poll(12, status=None), slow(20, 15), slow(26, 20)),
+    ],
     "a login at the slowest": [STARTED, poll(1), *(slow(2 + n, min(60, 10 + 5 * n)) for n in range(14))],
     "a program": [tokens(0, "code", 1), uses(1, "key-t1"), tokens(2, "r1", 2), tokens(3, "r1", 2), uses(9, "key-t2")],
     "a token of another client that came again": [
@@ -127,7 +131,11 @@ BROKEN: dict[str, tuple[Case, str]] = {
         ],
         "two accounts decided one login",
     ),
-    "the first poll is too fast": ([STARTED, slow(1, 10)], "first poll"),
+    "the first poll is too fast": ([STARTED, slow(1, 10)], "was too fast, and none came in time"),
+    "polls that were too fast count": (
+        [STARTED, poll(1), slow(2, 10), slow(8, 15), slow(18.2, 20)],
+        "was too fast, and none came in time",
+    ),
     "a pause that is forgotten": ([STARTED, poll(1), slow(2, 10), slow(3, 10)], "the pause of a login is 10 s after"),
     "a pause that grows by a second": ([STARTED, poll(1), slow(2, 6)], "the pause of a login is 6 s"),
     "a pause without end": ([STARTED, poll(1), *(slow(2 + n, 10 + 5 * n) for n in range(14))], "is 65 s"),

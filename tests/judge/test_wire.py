@@ -18,6 +18,7 @@ from tests.document import demo
 from tests.judge.judging import judge
 from tests.judge.lines import read_history, write_history
 from tests.judge.records import (
+    NOTHING,
     VERSION,
     Answer,
     Campaign,
@@ -294,6 +295,16 @@ MOVES = [{"amount": cents, "currency": currency} for cents, currency in ((-3, "u
 def test_an_event_of_the_processor_tells_what_it_is_about(thing: Any, kind: str, money: Money | None) -> None:
     event = {"id": "evt", "type": kind, "created": 7, "data": {"object": thing | {"payment_intent": "pi"}}}
     assert seen("POST", "/api/v1/webhooks/stripe", event).asked.money == money
+
+
+def test_an_event_of_the_feed_tells_its_type_and_its_booking() -> None:
+    items = [
+        {"id": "evt_1", "type": "booking.paid", "timestamp": "now", "data": {"bookingId": "bok_1"}},
+        {"id": "evt_2", "type": "campaign.approved", "timestamp": "now", "data": {"campaignId": "cmp_1"}},
+    ]
+    found = seen("GET", "/api/v1/sponsors/webhook-events", None, {"items": items, "cursor": "c", "hasMore": False})
+    records = [(each.id, *each.digest.split()[:-1]) for each in (found.answer or NOTHING).records]
+    assert records == [("evt_1", "booking.paid", "bok_1"), ("evt_2", "campaign.approved", "-")]
 
 
 def test_a_review_of_a_submission_tells_its_state_and_its_entry() -> None:

@@ -66,6 +66,7 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "codes-day-too-short",
         "codes-without-day",
         "codes-without-pause",
+        "day-of-codes-goes-back",
         "events-not-capped",
         "first-letters-by-network",
         "first-letters-refused",
@@ -80,6 +81,7 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "holds-one-too-many",
         "keys-of-a-day-unlimited",
         "keys-of-programs-unlimited",
+        "keys-of-yesterday-count",
         "known-network-counted",
         "known-network-without-end",
         "letters-not-by-network",
@@ -116,6 +118,7 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "order-of-all-ends-with-cents-left",
         "refund-in-a-dispute",
         "refund-under-fresh-keys",
+        "refund-without-a-lease",
     ),
     "what a schedule refunds, and when, is no promise of the nine": (
         "one-step-at-a-time",
@@ -128,6 +131,7 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
     ),
     "which weeks are for sale, and their prices, are no promise of the nine": (
         "begun-week-at-its-full-price",
+        "price-below-the-processors-least",
         "week-sold-after-its-end",
     ),
     "the day of a charge around midnight is not known": ("day-of-quota-goes-back", "refund-of-yesterday-lowers-today"),
@@ -166,7 +170,7 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
     "a campaign that is refused too early is no promise of the nine": ("paused-for-ever",),
     "a failed request may have taken effect, also later": ("refund-not-followed", "refused-and-recorded-later"),
     "that a refused booking leaves no campaign is no promise of the nine": ("start-in-two-steps",),
-    "that requests are served is no promise of the nine": ("map-never-read-again",),
+    "that requests are served is no promise of the nine": ("key-of-the-booking-alone", "map-never-read-again"),
     "a hold that is over shows as expired, and its weeks are free, also before the sweeper has found it": (
         "sweeper-idle",
     ),
@@ -195,6 +199,7 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "recorded-for-nobody",
         "session-end-unrecorded",
     ),
+    "a device login of the simulation ends before a longer pause does": ("slow-down-sticks",),
     "only operations that overlap show it, whose order nobody knows": ("ended-session-grants",),
     "a node may answer from its memory as long": (
         "replaced-text-not-announced",

@@ -417,9 +417,7 @@ def _records(kind: str, body: dict[str, Any]) -> dict[str, Any]:
             for each in body["items"]
         ]
     else:
-        rows = [
-            Record(each["id"], 0, digest([each["type"], each["timestamp"], each["data"]])) for each in body["items"]
-        ]
+        rows = [event_record(each["id"], each["type"], each["data"].get("bookingId"), each) for each in body["items"]]
     return {"records": tuple(rows), "cursor": body["cursor"], "more": body["hasMore"]}
 
 
@@ -435,6 +433,11 @@ def _entry(list_: str, body: dict[str, Any]) -> Iterable[Record]:
 def content_of(entry: dict[str, Any]) -> str:
     """The digest of all of an entry but the time of its last change."""
     return digest({name: value for name, value in entry.items() if name != "updatedAt"})
+
+
+def event_record(id: str, type: str, booking: str | None, whole: Any) -> Record:
+    """An event of the feed. Its digest begins with its type and its booking."""
+    return Record(id, 0, f"{type} {booking or '-'} {digest(whole)}")
 
 
 def _invoice(shown: dict[str, Any]) -> Invoice:

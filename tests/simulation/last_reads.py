@@ -21,7 +21,7 @@ from tests.doubles.tables import Memory
 from tests.simulation import gadgets, people
 from tests.simulation.clients import Client
 from tests.simulation.history import Exchange, Renewal
-from tests.simulation.rules import DEVICES
+from tests.simulation.rules import DEVICES, SESSIONS
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -33,6 +33,8 @@ MOST = 1_000
 """Bookings that the last reads show, and documents of each."""
 PROGRAMS = 12
 """How many programs try what must not work."""
+LEAVERS = 6
+"""How many sessions end while they are used."""
 
 Chain = tuple[Exchange, list[Tokens]]
 """A code that a program exchanged, with its tokens, oldest first."""
@@ -68,6 +70,7 @@ async def of_people(world: "World", reader: Client) -> None:
         await _come_again(world, reader, chain, number)
     await _last_login(world, reader)
     await _last_visit(world, reader)
+    await reader.at_once(*[partial(_leave_while_used, world, reader, number) for number in range(LEAVERS)])
     await trio.sleep(OVER_SECONDS)
     for request in tuple(world.history.requests):
         match request.result:
@@ -146,6 +149,24 @@ async def _last_visit(world: "World", reader: Client) -> None:
         for use in uses:
             await use()
         await trio.sleep(0.5)
+
+
+async def _leave_while_used(world: "World", reader: Client, number: int) -> None:
+    """Sign in, sign out where the clock is behind while the session is used where it is ahead, and use it again."""
+    browser = await people.sign_in(reader, f"last-{number}@example.org")
+    if browser is None:
+        return
+    # A use is noted only so long after the one before.
+    await trio.sleep(SESSIONS.touch_ms / SECOND_MS)
+    by_clock = sorted(world.nodes, key=lambda node: node.clock.now_ms())
+
+    async def use() -> None:
+        await trio.sleep(number / 200)
+        await people.use(reader, browser, by_clock[-1])
+
+    await reader.at_once(partial(people.end, reader, browser, node=by_clock[0]), use)
+    await trio.sleep(0.1)
+    await people.use(reader, browser, by_clock[-1])
 
 
 async def of_catalog(world: "World", reader: Client) -> None:

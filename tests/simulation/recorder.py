@@ -52,9 +52,10 @@ from tests.judge.records import (
     Limit,
     Login,
     Operation,
+    Record,
     Usage,
 )
-from tests.judge.wire import caller_of, digest, money_of
+from tests.judge.wire import caller_of, digest, event_record, money_of
 from tests.simulation import catalog_facts, last_reads
 from tests.simulation import history as told
 from tests.simulation.clients import Client
@@ -132,7 +133,7 @@ def write(world: "World", path: Path) -> None:
 def history_of(world: "World") -> History:
     """All that clients asked and heard, after the events of days before the run."""
     recorder = Recorder(world)
-    return History(HEADER, [*_earlier(world), *recorder.operations(), *recorder.glances()])
+    return History(HEADER, [*_earlier(world), *recorder.operations(), *recorder.glances(), *recorder.feeds()])
 
 
 def _earlier(world: "World") -> Iterator[Operation]:
@@ -179,6 +180,18 @@ class Recorder:
         for look in self._world.looks.seen:
             at, kind = self._ms(look.seconds, look.tick), f"getStored{WORDS[look.id.kind]}"
             yield Operation("onlooker", "n", kind, at, at, Asked(id=look.id.slug), Answer(200, records=[look.record]))
+
+    def feeds(self) -> Iterator[Operation]:
+        """The feed of each account that books, as the same reader finds it at the end, with a key of the account."""
+        memory, at = self._world.memory, self._ms(self._world.ended_at, self._world.history.tick())
+        records: dict[str, list[Record]] = {each.tenant_id: [] for each in memory.bookings.values()}
+        for row in memory.webhook_events.values():
+            records.setdefault(row.tenant_id, []).append(event_record(row.id, row.type, row.subject_id, row.body))
+        callers = {memory.keys[id].tenant_id: caller_of(text) for id, text in self._texts.items() if id in memory.keys}
+        for tenant, rows in records.items():
+            if tenant in callers:
+                answer = Answer(200, records=rows, cursor="end")
+                yield Operation("onlooker", "n", "listWebhookEvents", at, at, Asked(callers[tenant]), answer)
 
     def _operation(
         self, request: told.Operation, name: str, intents: Sequence[told.Operation], *, answered: bool

@@ -176,7 +176,9 @@ SCENES: Mapping[Scene, Cast] = {
     Scene.KEYS: Cast(
         (KEYS, MAIL), (*clients.CROWD, (rotators.rotator, 2), (rotators.mover, 1), (rotators.night_reader, 1))
     ),
-    Scene.WEBSITES: Cast((KEYS, MAIL, SPONSORSHIP, SITE), websites.CROWD, readers=((websites.sleepless, 1),)),
+    Scene.WEBSITES: Cast(
+        (KEYS, MAIL, SPONSORSHIP, SITE), websites.CROWD, readers=((websites.sleepless, 1), (websites.straggler, 1))
+    ),
     Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), (*gadgets.CROWD, *connectors.CROWD)),
     Scene.CATALOG: Cast((KEYS, MAIL, CATALOG), editors.CROWD, readers=((editors.late_importer, 1),)),
     Scene.WHOLE: Cast(

@@ -29,6 +29,8 @@ BROWSERS = ("Mozilla/5.0 (X11; Linux x86_64)", "Mozilla/5.0 (Android 16; Mobile)
 CRAWLER = "ExampleBot/1.0 (+https://example.com/bot)"
 SURE_SECONDS = 1.01
 """So long before and after midnight, every clock tells the same day."""
+EVENING_SECONDS = 4.0
+"""The last so many seconds of a day."""
 ADVERTISERS = 2
 ADMINISTRATOR = "admin-0@example.org"
 
@@ -197,6 +199,30 @@ async def sleepless(me: Client) -> None:
             await trio.sleep(0.2)
 
     await me.at_once(all_the_time, *[partial(again, node) for node in world.nodes])
+
+
+async def straggler(me: Client) -> None:
+    """Report visitors of both units before midnight and after it, further from it than clocks differ, where the clock is
+    ahead; and between, each where it is behind."""
+    world, turn = me.world, (me.world.turn_ms - me.world.base_ms) / SECOND_MS
+    if trio.current_time() > turn - 1.5:
+        await me.think(3.0)
+        return
+    await trio.sleep_until(turn - EVENING_SECONDS)
+    by_clock = sorted(world.nodes, key=lambda node: node.clock.now_ms())
+    sent: list[Post] = []
+    while trio.current_time() < turn - 1.5 and len(sent) < 20:
+        post = Post((Event("bok_stage_1", Kind.IMPRESSION, uuid_of(me)),), RELAY, batch=True)
+        if len(sent) % 2:
+            post = replace(post, by_day=True, seen=((f"203.0.203.{len(sent)}", BROWSERS[0]),))
+        if isinstance(await _post(me, post, by_clock[-1]), Heard):
+            sent.append(post)
+    for number, post in enumerate(sent):
+        await trio.sleep_until(turn + SURE_SECONDS * (2 * number / len(sent) - 1))
+        await _post(me, post, by_clock[0])
+    await trio.sleep_until(turn + SURE_SECONDS)
+    for post in sent:
+        await _post(me, post, by_clock[-1])
 
 
 async def crowd_of_one(me: Client) -> None:
