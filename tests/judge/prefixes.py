@@ -1,14 +1,15 @@
 """Promise 8: the audit, the feed of webhook events and the changes of the catalog only grow: what a reader saw of them stays
 where it was. Pure."""
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tests.judge.accounts import Accounts
 from tests.judge.finding import DAY_MS, Verdict, itself, time_of, with_past
-from tests.judge.records import History, Operation, Record
+from tests.judge.records import Header, History, Operation, Record
 
 ERASES = frozenset({"confirmAccountDeletion", "page"})
 """Operations that may take the email of an account out of the audit."""
@@ -39,9 +40,10 @@ def check(history: History) -> Verdict:
     for account, reads in feeds.items():
         _feed(account, reads, verdict, fresh=history.header.fresh)
     _changes(changes, history.header.visible_ms, verdict)
-    _followed(changes, history.header.visible_ms, verdict)
+    times = _times(changes)
+    _followed(changes, times, history.header, verdict)
     accepted = [each for each in history.operations if each.said.entry is not None and each.asked.decision == "accept"]
-    _accepted(accepted, changes, history.header.visible_ms, verdict)
+    _accepted(accepted, changes, times, history.header, verdict)
     return verdict
 
 
@@ -194,9 +196,29 @@ class Follower:
     checked: int = 0
 
 
-def _followed(reads: list[Operation], visible_ms: float, verdict: Verdict) -> None:
+Times = Mapping[str, Sequence[int]]
+"""The times of all changes of each entry, in order."""
+
+
+def _times(reads: list[Operation]) -> Times:
+    times: defaultdict[str, set[int]] = defaultdict(set)
+    for operation in reads:
+        for record in operation.said.records:
+            times[record.id].add(record.at)
+    return {id: sorted(of_entry) for id, of_entry in times.items()}
+
+
+def _is_changed(times: Times, id: str, since: float, until: float) -> bool:
+    """Whether an entry was changed again. Then a node that knows it shows the entry beyond a page, and the next node, which
+    does not know it yet, shows no more after that page."""
+    of_entry = times.get(id, ())
+    later = bisect_right(of_entry, since)
+    return later < len(of_entry) and of_entry[later] <= until
+
+
+def _followed(reads: list[Operation], times: Times, header: Header, verdict: Verdict) -> None:
     """A client that follows the changes from the first page to the last one has every change that any client had been shown,
-    once every node shows it."""
+    once every node shows it, unless the entry is changed again."""
     first: dict[Record, Operation] = {}
     for operation in reads:
         for record in operation.said.records:
@@ -214,16 +236,20 @@ def _followed(reads: list[Operation], visible_ms: float, verdict: Verdict) -> No
             follower.newest[record.id] = max(record.at, follower.newest.get(record.id, record.at))
         while not answer.more and follower.checked < len(shown):
             record, seen = shown[follower.checked]
-            if seen.ended + visible_ms >= operation.began:
+            if seen.ended + header.visible_ms >= operation.began:
                 break
             follower.checked += 1
-            if record.id not in follower.newest or follower.newest[record.id] < record.at:
+            again = _is_changed(times, record.id, record.at, operation.ended + header.clock_ms)
+            if not again and follower.newest.get(record.id, -1) < record.at:
                 words = f"{operation.client} has read all changes, and not that of {record.id} at {time_of(record.at)}"
                 verdict.breaks(words, seen, operation)
 
 
-def _accepted(accepted: list[Operation], reads: list[Operation], visible_ms: float, verdict: Verdict) -> None:
-    """An entry that was accepted is among the changes, once a client has read all of them from the first page on."""
+def _accepted(
+    accepted: list[Operation], reads: list[Operation], times: Times, header: Header, verdict: Verdict
+) -> None:
+    """An entry that was accepted is among the changes, once a client has read all of them from the first page on, unless the
+    entry is changed again."""
     walks: dict[str, tuple[Operation, set[str], str | None]] = {}
     known: set[str] = set()
     waiting = deque(sorted(accepted, key=lambda each: each.ended))
@@ -239,9 +265,10 @@ def _accepted(accepted: list[Operation], reads: list[Operation], visible_ms: flo
             walks[operation.client] = (begun, ids, answer.cursor)
             continue
         known |= ids
-        while waiting and waiting[0].ended + visible_ms < begun.began:
+        while waiting and waiting[0].ended + header.visible_ms < begun.began:
             each = waiting.popleft()
-            if each.said.entry not in known:
+            id, until = each.said.entry or "", operation.ended + header.clock_ms
+            if id not in known and not _is_changed(times, id, each.began - header.clock_ms, until):
                 verdict.breaks(f"{each.said.entry} was accepted, and the changes do not have it", each, operation)
 
 

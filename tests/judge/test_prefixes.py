@@ -68,6 +68,14 @@ CLEAN: dict[str, Case] = {
         changes(61, cursor="x"),
     ],
     "a node that is behind": [changes(0, "a1", "b2"), changes(0.5, "a1")],
+    "a change again, which the node of the last page does not know yet": [
+        *(changes(0, "a1", "b2"), changes(60, "b2", more=True, gives="x")._replace(client="another")),
+        *(changes(61, cursor="x")._replace(client="another"), changes(120, "b2", f"a{NOON + 60_000}")),
+    ],
+    "an accepted entry that changes again, likewise": [
+        *(accepts(0, "a"), changes(60, "b1", more=True, gives="x"), changes(61, cursor="x")),
+        changes(120, "b1", f"a{NOON + 60_000}"),
+    ],
     "a page of changes": [changes(0, "a1", "b2", "c3"), changes(60, "a1", more=True)],
 }
 
