@@ -34,28 +34,10 @@ from storage.connection.target import Target
 from storage.embedded.server import running_postgres
 from storage.schema import migrate
 from tests.memory import in_memory
+from tests.order import LONG, SINGLE, unit_of
 from tests.slow import SLOW, is_left_out, is_repetition, named, shortened
 
 TESTS = Path(__file__).parent
-PROCESSES = ("tests/acceptance/", "tests/browser/")
-"""Folders of tests with real processes. Tests of one folder never run in parallel."""
-APART = (
-    "tests/acceptance/test_mirrors.py",
-    "tests/acceptance/test_own_domain.py",
-    "tests/acceptance/test_renewal.py",
-    "tests/acceptance/test_upgrade.py",
-    "tests/browser/test_blocker.py",
-    "tests/browser/test_engines.py",
-)
-"""Of those, the files that mostly wait for nodes of their own, and may run beside the others."""
-LONG = (
-    *PROCESSES,
-    "tests/api/test_schemathesis.py",
-    "tests/simulation/test_simulation.py",
-    *APART,
-    "tests/retention/test_year.py",
-)
-"""The longest tests, which start first."""
 REUSED = (TESTS / "reused.sql").read_text(encoding="utf-8")
 _numbers = itertools.count(1)
 
@@ -98,7 +80,8 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the other tests that are left to `make thorough`."""
+    """Put single tests behind files with one test, and deselect the other tests that are left to `make thorough`."""
+    items.sort(key=lambda item: item.nodeid.startswith(SINGLE))
     if SLOW:
         return
     wanted = named(config.args)
@@ -138,15 +121,12 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep each file, and each folder with real processes, on one worker, and start the longest first."""
+    """Keep each unit of `tests/order.py` on one worker, and start the longest first."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByRoom(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    class ByUnit(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            if file in APART:
-                return file
-            return next((room for room in PROCESSES if file.startswith(room)), file)
+            return unit_of(nodeid)
 
         def _assign_work_unit(self, node: Any) -> None:
             for long in reversed(LONG):
@@ -154,7 +134,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
                     self.workqueue.move_to_end(long, last=False)
             super()._assign_work_unit(node)
 
-    return ByRoom(config, log)
+    return ByUnit(config, log)
 
 
 @dataclass(slots=True)

@@ -1,5 +1,6 @@
 """The key cache: resolves a key's text from memory, or with one batched lookup."""
 
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
 import trio
@@ -31,7 +32,8 @@ class KeyCache(Actor[bytes, Resolved | None]):
         self._life_ms = life_seconds * SECOND_MS
         self._capacity = capacity
         # hash -> (resolved key, when it was read, by `_now_ms`), oldest first.
-        self._known: dict[bytes, tuple[Resolved, int]] = {}
+        # Not a plain dict: finding its first key gets slower while the first ones are deleted.
+        self._known: OrderedDict[bytes, tuple[Resolved, int]] = OrderedDict()
         self._tenant_keys: dict[str, set[bytes]] = {}
         self._seen_before = KnownCredentials(capacity)
         # Keys and tenants that changed during a lookup, whose result may be older than the change.
@@ -121,10 +123,19 @@ class KeyCache(Actor[bytes, Resolved | None]):
 
     def _remember(self, key_hash: bytes, resolved: Resolved, read_ms: int) -> None:
         self._drop(key_hash)
-        while len(self._known) >= self._capacity:
-            self._drop(next(iter(self._known)))
+        self._make_room(read_ms)
         self._known[key_hash] = (resolved, read_ms)
         self._tenant_keys.setdefault(resolved.key.tenant_id, set()).add(key_hash)
+
+    def _make_room(self, now_ms: int) -> None:
+        """Drop keys that were read too long ago, and the oldest one beyond the capacity. Constant work per key."""
+        for _ in range(2):
+            if not self._known:
+                return
+            oldest = next(iter(self._known))
+            if now_ms - self._known[oldest][1] < self._life_ms and len(self._known) < self._capacity:
+                return
+            self._drop(oldest)
 
     def _drop(self, key_hash: bytes) -> None:
         known = self._known.pop(key_hash, None)

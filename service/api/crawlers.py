@@ -9,7 +9,8 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache, partial
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 
 LONGEST = 512
 """Characters of a user agent that are searched. Browsers send up to 500; longer agents cost no more."""
@@ -123,7 +124,10 @@ def _listed() -> dict[str, str]:
     listed: dict[str, list[str]] = {"": []}
     for pattern in _TOOLS.split():
         listed.setdefault(_grams(pattern)[0], []).append(f"^(?:Mozilla/.*(?<![a-z]))?{pattern}")
-    for entry in json.loads(files("crawleruseragents").joinpath("crawler-user-agents.json").read_bytes()):
+    package = find_spec("crawleruseragents")  # not imported: it would keep the whole list, 2 MB
+    assert package is not None
+    assert package.origin is not None
+    for entry in json.loads(Path(package.origin).with_name("crawler-user-agents.json").read_bytes()):
         pattern = _BROAD.get(entry["pattern"], entry["pattern"]) or ""
         if not pattern:
             continue

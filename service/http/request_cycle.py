@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 import trio
 
-from service.http.asgi import Message
+from service.http.asgi import BegunHeaders, Message
 from service.http.exchange import FRAMED, Conditions, Exchange
 from service.http.request_body import BadBody, Body
 from service.http.request_head import Head
@@ -102,6 +102,11 @@ class RequestResponseCycle(Exchange):
         conditions = self._conditions
         keep = self._keep_alive and not conditions.leaving
         headers = start["headers"]
+        joined = 0  # line breaks within what is appended as one line
+        if isinstance(headers, BegunHeaders) and headers.shared:
+            lines.append(headers.shared.lines)
+            joined = len(headers.shared) - 1
+            headers = headers[len(headers.shared) :]
         for header in headers:
             name = header[0].lower()
             if name not in FRAMED:
@@ -129,7 +134,8 @@ class RequestResponseCycle(Exchange):
             lines.append(b"connection: keep-alive")
         lines += (b"date: " + conditions.date, b"", b"")
         head = b"\r\n".join(lines)
-        if head.count(b"\n") != len(lines) - 1 or head.count(b"\r") != len(lines) - 1:
+        breaks = len(lines) - 1 + joined
+        if head.count(b"\n") != breaks or head.count(b"\r") != breaks:
             raise ValueError("a header of the response holds a line break, which could start another response")
         return head
 

@@ -15,7 +15,7 @@ from actors.values import Refused
 from service.api.context import Services
 from service.api.dispatch import Pipeline
 from service.api.errors import not_valid, too_large
-from service.api.messages import Answer, note
+from service.api.messages import Answer, RequestTrace
 from service.api.operation import Operation
 from service.api.refusals import failure, refusal_of
 from service.http.asgi import BOUNDED, Receive, Scope
@@ -88,10 +88,12 @@ class FastPath:
         route, parameter = below
         return route, {parameter: last}
 
-    async def answer(self, found: Found, scope: Scope, headers: Mapping[str, str], receive: Receive) -> Answer | None:
+    async def answer(
+        self, found: Found, scope: Scope, headers: Mapping[str, str], receive: Receive, notes: RequestTrace
+    ) -> Answer | None:
         """The answer, or None if the client disconnected before it had sent its request."""
         route, path_values = found
-        note("operation", route.operation.name)
+        notes.operation = route.operation.name
         try:
             body = await self._body(route, scope, headers, receive) if route.reads else b""
             if body is None:

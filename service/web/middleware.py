@@ -4,9 +4,8 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from http import HTTPStatus
-from operator import itemgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +17,7 @@ from service.api.messages import Answer, RequestTrace, trace
 from service.config.deployment import is_public
 from service.config.process import Server
 from service.http.addresses import Networks
-from service.http.asgi import App, Headers, Message, Receive, Scope, Send
+from service.http.asgi import App, BegunHeaders, Headers, Message, Receive, Scope, Send, SharedFields
 from service.http.exchange import BODILESS
 from service.observability.client_address import Proxies
 from service.observability.logs import Line, masked
@@ -53,8 +52,9 @@ SECURITY_HEADERS = (
 )
 API_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 COMMON = (*SECURITY_HEADERS, API_POLICY)
-_OURS = frozenset(name for name, _ in COMMON)
-_NAME = itemgetter(0)
+
+REMEMBERED_HEADERS = 512
+"""Headers of answers that are remembered, about a kilobyte each."""
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -131,7 +131,7 @@ class RequestMiddleware:
             found = None if self._fast_path is None else self._fast_path.find(scope, headers)
             if self._fast_path is None or found is None:
                 await self._app(scope, receive, response.send)
-            elif (answer := await self._fast_path.answer(found, scope, headers, receive)) is not None:
+            elif (answer := await self._fast_path.answer(found, scope, headers, receive, notes)) is not None:
                 await response.send_whole(answer)
         except Exception:
             if response.status == LEFT:
@@ -149,13 +149,8 @@ class RequestMiddleware:
         return notes
 
     def _complete(self, scope: Scope, notes: RequestTrace, headers: Headers) -> None:
-        """Add the headers of all responses, except those that the response sets itself. ASGI requires names in lower case."""
+        """Add the headers that depend on the request."""
         headers.append((REQUEST_ID, notes.request_id.encode()))
-        if _OURS.isdisjoint(map(_NAME, headers)):
-            headers += COMMON
-        else:
-            present = set(map(_NAME, headers))
-            headers += [pair for pair in COMMON if pair[0] not in present]
         if self._hsts.holds(scope):
             headers.append(self._hsts.header)
         if self._stopping() and scope["http_version"] in ("1.0", "1.1"):
@@ -203,6 +198,19 @@ def _given_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     return None
 
 
+def _with_common(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
+    """Headers, and those of all responses that are not among them. ASGI requires names in lower case."""
+    present = {name for name, _ in headers}
+    return (*headers, *(pair for pair in COMMON if pair[0] not in present))
+
+
+@lru_cache(REMEMBERED_HEADERS)
+def _shared_by(content_type: str, headers: tuple[tuple[str, str], ...]) -> SharedFields:
+    """The headers of all answers of the fast path that have this type and these headers. Most have the same ones again."""
+    named = (("content-type", content_type), *headers) if content_type else headers
+    return SharedFields(_with_common([(name.encode(), value.encode()) for name, value in named]))
+
+
 class _Response:
     """Sends the response to one request. `complete` adds headers to it."""
 
@@ -217,16 +225,16 @@ class _Response:
         """Send a message of an application."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = [*message.get("headers", ())]
+            message["headers"] = list(_with_common(message.get("headers", ())))
             self._complete(message["headers"])
         await self._send(message)
 
     async def send_whole(self, answer: Answer) -> None:
         """Send an answer of the fast path."""
-        headers: Headers = []
-        if answer.status not in BODILESS:
-            headers = [(b"content-type", answer.content_type.encode()), (b"content-length", b"%d" % len(answer.body))]
-        headers += [(name.encode(), value.encode()) for name, value in answer.headers]
+        has_body = answer.status not in BODILESS
+        headers = BegunHeaders(_shared_by(answer.content_type if has_body else "", tuple(answer.headers)))
+        if has_body:
+            headers.append((b"content-length", b"%d" % len(answer.body)))
         self._complete(headers)
         self.status = answer.status
         await self._send({"type": "http.response.start", "status": answer.status, "headers": headers})

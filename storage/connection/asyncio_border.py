@@ -23,8 +23,9 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-STATEMENTS = 512
-"""Prepared statements that a connection keeps: more than the service has."""
+STATEMENTS = 128
+"""Prepared statements that a connection keeps, those that were used last. Each takes some 30 KB of Postgres. Under a mixed
+load, a connection uses 100; of the service's 358, the others are rare, and preparing one anew takes a round trip."""
 
 BACKEND = "select pg_backend_pid()"
 
@@ -155,7 +156,7 @@ async def _first_of(attempts: Sequence[Mapping[str, Any]], due: float, applicati
                 **arguments,
                 timeout=max(0.0, due - trio.current_time()) / (len(attempts) - index),
                 statement_cache_size=STATEMENTS,
-                # By default the driver drops statements after 5 minutes, and closes all dropped ones before the next new one.
+                # By default the driver drops statements after 5 minutes, and closes them all at once before the next new one.
                 max_cached_statement_lifetime=0,
                 server_settings={"application_name": application},
                 connection_class=Session,

@@ -175,6 +175,17 @@ async def test_memory_is_bounded_and_the_oldest_reading_is_forgotten_first() -> 
         assert cached.lookups == 21
 
 
+async def test_keys_that_were_read_too_long_ago_make_room_for_others() -> None:
+    cached = CachedKeys(*TEXTS)
+    async with running([cached.directory]):
+        for text in TEXTS[:10]:
+            await cached.directory.resolve(text)
+        await trio.sleep(10)
+        for text in TEXTS[10:15]:
+            await cached.directory.resolve(text)
+    assert len(cached.directory) == 5
+
+
 async def test_a_look_up_of_more_than_fits_is_answered_whole() -> None:
     cached = CachedKeys(*TEXTS, capacity=3, returns=[1.0])
     async with running([cached.directory]):

@@ -179,5 +179,11 @@ class _Wire:
     def response(self) -> Response:
         assert self._start is not None, "no answer"
         assert self._ended.is_set(), "an answer without an end"
-        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in self._start["headers"])
+        fields = as_sent(self._start["headers"])
+        headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in fields)
         return Response(self._start["status"], headers, self._body)
+
+
+def as_sent(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Headers with the length of the body behind the others, where the server writes it."""
+    return sorted(headers, key=lambda header: header[0] == b"content-length")

@@ -26,7 +26,7 @@ from service.http.asgi import App, Message, Receive, Scope, Send
 from service.web.compression import Compressor
 from service.web.fast_path import FastPath
 from service.web.front import request_middleware
-from tests.api.asgi import READER, Client, Response
+from tests.api.asgi import READER, Client, Response, as_sent
 from tests.api.conformity import DESCRIBED, check
 from tests.api.world import GUIDE, ROUTING, World, away, broken, open_world
 from tests.application import build_app
@@ -115,8 +115,11 @@ async def sent_by(app: App, scope: dict[str, Any], receive: Receive) -> list[Mes
 
 def _whole(sent: list[Message]) -> list[Message]:
     """The ASGI messages of a response, with the body joined: the number of parts may differ."""
+    if not sent:
+        return []
     body = b"".join(message.get("body", b"") for message in sent[1:])
-    return [*sent[:1], {"body": body, "more_body": sent[-1]["more_body"]}] if sent else []
+    start = {**sent[0], "headers": as_sent(sent[0]["headers"])}
+    return [start, {"body": body, "more_body": sent[-1]["more_body"]}]
 
 
 @contextmanager

@@ -204,15 +204,15 @@ class MemoryServer:
 
 @asynccontextmanager
 async def open_memory_server(
-    app: App, limits: ServingLimits = LIMITS, *, pair: Pair | None = None
+    app: App, limits: ServingLimits = LIMITS, *, pair: Pair | None = None, bare: bool = False
 ) -> AsyncIterator[MemoryServer]:
-    """Serve `app` behind the request middleware, over streams in memory."""
+    """Serve `app`, behind the request middleware unless it is `bare`, over streams in memory."""
     metrics, entropy = Metrics(), SeededEntropy()
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
     refusal_log, proxies = RefusalLog(clock, "n1", lambda: IDLE), Proxies((), clock)
     engine = engine_of(ENGINE)(
         handlers(
-            RequestMiddleware(app, metrics, refusal_log, entropy, NO_HSTS, proxies),
+            app if bare else RequestMiddleware(app, metrics, refusal_log, entropy, NO_HSTS, proxies),
             RequestMiddleware(reject, metrics, refusal_log, entropy, NO_HSTS, proxies),
         ),
         limits,

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from service.http.asgi import App, Message, Receive, Scope, Send
+from service.http.asgi import App, BegunHeaders, Message, Receive, Scope, Send, SharedFields
 from service.http.limits import LINGER_SECONDS
 from tests.http.memory_server import LIMITS, Client, Recorder, answers_of, both_engines, open_memory_server
 
@@ -418,6 +418,26 @@ async def test_an_answer_that_would_lie_about_its_end_is_never_whole(
     assert len(answers) == 1
     assert answers[0].status == 500 or not answers[0].whole
     assert b"set-cookie" not in str(answers).encode()
+
+
+@both_engines
+@pytest.mark.parametrize("shared", [(), ((b"x-a", b"1"),), ((b"x-a", b"1"), (b"x-b", b"2"), (b"x-a", b"3"))])
+async def test_headers_that_answers_share_are_sent_before_their_own(shared: tuple[tuple[bytes, bytes], ...]) -> None:
+    headers = BegunHeaders(SharedFields(shared))
+    headers += [(b"x-own", b"4"), (b"content-length", b"2")]
+    async with open_memory_server(answering({"body": b"ab"}, headers=headers), bare=True) as server:
+        for _ in range(2):
+            reply = await server.connect().ask(GET)
+            own = [(name.encode(), value.encode()) for name, value in reply.headers if name.startswith("x-")]
+            assert own == [*shared, (b"x-own", b"4")]
+            assert reply.body == b"ab"
+
+
+async def test_no_line_break_in_a_shared_header_starts_another_response() -> None:
+    for broken in ((b"x-a", b"b\r\nset-cookie: c=d"), (b"x-a", b"b\nc"), (b"x-a\r", b"b")):
+        headers = BegunHeaders(SharedFields(((b"x-b", b"c"), broken)))
+        async with open_memory_server(answering({"body": b"ab"}, headers=headers), bare=True) as server:
+            assert (await server.connect().ask(GET)).status == 500
 
 
 async def test_messages_out_of_turn_are_the_applications_error() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from tests.judge import caps, counts, idempotency, invoices, key_ends, once, prefixes, remaining, states, weeks
+from tests.judge import caps, catalog, counts, idempotency, invoices, key_ends, once, prefixes, remaining, states, weeks
 from tests.judge.finding import Verdict, time_of
 from tests.judge.records import Booking, History, Operation
 
@@ -14,7 +14,7 @@ CHECKS: Mapping[str, Callable[[History], Verdict]] = {
     "an event is recorded once a day": once.check,
     "counts are what was recorded": counts.check,
     "states follow their tables": lambda history: key_ends.check(history, states.check(history)),
-    "the audit, the feed and the changes only grow": prefixes.check,
+    "the audit, the feed and the changes only grow": lambda history: catalog.check(history, prefixes.check(history)),
     "invoices have no gaps and add up": invoices.check,
 }
 """The promises of docs/promises.md, in their order."""

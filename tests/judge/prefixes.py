@@ -1,15 +1,13 @@
-"""Promise 8: the audit, the feed of webhook events and the changes of the catalog only grow: what a reader saw of them stays
-where it was. Pure."""
+"""Promise 8, the audit and the feed of webhook events: what a reader saw of them stays where it was. Pure."""
 
-from bisect import bisect_left, bisect_right, insort
-from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, insort
+from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tests.judge.accounts import Accounts
-from tests.judge.finding import DAY_MS, Verdict, itself, time_of, with_past
-from tests.judge.records import Header, History, Operation, Record
+from tests.judge.finding import DAY_MS, Verdict, itself, with_past
+from tests.judge.records import History, Operation, Record
 
 ERASES = frozenset({"confirmAccountDeletion", "page"})
 """Operations that may take the email of an account out of the audit."""
@@ -22,7 +20,6 @@ def check(history: History) -> Verdict:
     verdict, accounts = Verdict(), Accounts(history)
     audits: defaultdict[str, list[Operation]] = defaultdict(list)
     feeds: defaultdict[str, list[Operation]] = defaultdict(list)
-    changes: list[Operation] = []
     erased = any(each.kind in ERASES and (each.good or each.doubtful) for each in history.operations)
     for operation in sorted(history.operations, key=lambda each: each.ended):
         if operation.status != 200:
@@ -33,17 +30,10 @@ def check(history: History) -> Verdict:
             audits[operation.asked.query or ""].append(operation)
         elif operation.kind == "listWebhookEvents":
             feeds[accounts.owner(operation.asked.caller)].append(operation)
-        elif operation.kind == "listChanges":
-            changes.append(operation)
     for reads in audits.values():
         _audit(reads, verdict)
     for account, reads in feeds.items():
         _feed(account, reads, verdict, fresh=history.header.fresh)
-    _changes(changes, history.header.visible_ms, verdict)
-    times = _times(changes)
-    _followed(changes, times, history.header, verdict)
-    accepted = [each for each in history.operations if each.said.entry is not None and each.asked.decision == "accept"]
-    _accepted(accepted, changes, times, history.header, verdict)
     return verdict
 
 
@@ -161,123 +151,3 @@ def _feed(account: str, reads: list[Operation], verdict: Verdict, *, fresh: bool
         if path and not answer.more and path[-1] in feed.following:
             lost, shown = feed.following[path[-1]]
             verdict.breaks(f"the feed of {account} ends before {lost}, which it showed before", shown, operation)
-
-
-# The changes: the newest change of each entry alone, so that an entry moves to the end with each change.
-
-
-def _changes(reads: list[Operation], visible_ms: float, verdict: Verdict) -> None:
-    """From the same cursor, a later page begins with what an earlier one had and was not changed since, in its order; and
-    no entry is ever shown older than before."""
-    newest: dict[str, tuple[Record, Operation]] = {}
-    earlier: dict[str, Operation] = {}
-    for operation, waited in with_past(reads, itself, visible_ms):
-        answer = operation.said
-        for past in waited:
-            for record in past.said.records:
-                if record.id not in newest or record.at > newest[record.id][0].at:
-                    newest[record.id] = (record, past)
-            earlier[past.asked.cursor or ""] = past
-        verdict.judged += 1
-        for record in answer.records:
-            if record.id in newest and record.at < newest[record.id][0].at:
-                verdict.breaks(f"the change of {record.id} is older than one before", newest[record.id][1], operation)
-        if (operation.asked.cursor or "") in earlier:
-            _begins_with(earlier[operation.asked.cursor or ""], operation, verdict)
-
-
-@dataclass(slots=True)
-class Follower:
-    """A client that follows the changes from the first page: the cursors that it reached, the newest change that it has of
-    each entry, and of how many changes it is known whether it has them."""
-
-    reached: set[str | None] = field(default_factory=lambda: {None})
-    newest: dict[str, int] = field(default_factory=dict)
-    checked: int = 0
-
-
-Times = Mapping[str, Sequence[int]]
-"""The times of all changes of each entry, in order."""
-
-
-def _times(reads: list[Operation]) -> Times:
-    times: defaultdict[str, set[int]] = defaultdict(set)
-    for operation in reads:
-        for record in operation.said.records:
-            times[record.id].add(record.at)
-    return {id: sorted(of_entry) for id, of_entry in times.items()}
-
-
-def _is_changed(times: Times, id: str, since: float, until: float) -> bool:
-    """Whether an entry was changed again. Then a node that knows it shows the entry beyond a page, and the next node, which
-    does not know it yet, shows no more after that page."""
-    of_entry = times.get(id, ())
-    later = bisect_right(of_entry, since)
-    return later < len(of_entry) and of_entry[later] <= until
-
-
-def _followed(reads: list[Operation], times: Times, header: Header, verdict: Verdict) -> None:
-    """A client that follows the changes from the first page to the last one has every change that any client had been shown,
-    once every node shows it, unless the entry is changed again."""
-    first: dict[Record, Operation] = {}
-    for operation in reads:
-        for record in operation.said.records:
-            first.setdefault(record, operation)
-    shown = list(first.items())
-    followers: defaultdict[str, Follower] = defaultdict(Follower)
-    for operation in reads:
-        if operation.asked.cursor is None:
-            followers[operation.client] = Follower()
-        follower, answer = followers[operation.client], operation.said
-        if operation.asked.cursor not in follower.reached:
-            continue
-        follower.reached.add(answer.cursor)
-        for record in answer.records:
-            follower.newest[record.id] = max(record.at, follower.newest.get(record.id, record.at))
-        while not answer.more and follower.checked < len(shown):
-            record, seen = shown[follower.checked]
-            if seen.ended + header.visible_ms >= operation.began:
-                break
-            follower.checked += 1
-            again = _is_changed(times, record.id, record.at, operation.ended + header.clock_ms)
-            if not again and follower.newest.get(record.id, -1) < record.at:
-                words = f"{operation.client} has read all changes, and not that of {record.id} at {time_of(record.at)}"
-                verdict.breaks(words, seen, operation)
-
-
-def _accepted(
-    accepted: list[Operation], reads: list[Operation], times: Times, header: Header, verdict: Verdict
-) -> None:
-    """An entry that was accepted is among the changes, once a client has read all of them from the first page on, unless the
-    entry is changed again."""
-    walks: dict[str, tuple[Operation, set[str], str | None]] = {}
-    known: set[str] = set()
-    waiting = deque(sorted(accepted, key=lambda each: each.ended))
-    for operation in reads:
-        asked, answer = operation.asked, operation.said
-        begun, ids, cursor = walks.pop(operation.client, (operation, set[str](), None))
-        if asked.cursor is None:
-            begun, ids = operation, set()
-        elif asked.cursor != cursor:
-            continue
-        ids.update(each.id for each in answer.records)
-        if answer.more:
-            walks[operation.client] = (begun, ids, answer.cursor)
-            continue
-        known |= ids
-        while waiting and waiting[0].ended + header.visible_ms < begun.began:
-            each = waiting.popleft()
-            id, until = each.said.entry or "", operation.ended + header.clock_ms
-            if id not in known and not _is_changed(times, id, each.began - header.clock_ms, until):
-                verdict.breaks(f"{each.said.entry} was accepted, and the changes do not have it", each, operation)
-
-
-def _begins_with(earlier: Operation, later: Operation, verdict: Verdict) -> None:
-    now = {each.id: each for each in later.said.records}
-    shown = [each for each in later.said.records if each in set(earlier.said.records)]
-    kept = [each for each in earlier.said.records if now.get(each.id) == each]
-    if shown != kept or list(later.said.records[: len(shown)]) != shown:
-        verdict.breaks("the changes after one cursor are in another order than before", earlier, later)
-    lost = [each.id for each in earlier.said.records if each.id not in now]
-    if lost and not later.said.more:
-        verdict.breaks(f"the changes after one cursor have lost {lost[0]}", earlier, later)

@@ -34,7 +34,8 @@ class Day(NamedTuple):
 
 
 class Record(NamedTuple):
-    """An item of the audit, the changes or the feed of webhook events. `digest` is of what must not change."""
+    """An item of the audit, of the feed of webhook events or of the changes, or an entry. `digest` is of what must not
+    change; that of a change is its type, and that of an entry that was retired `removed`."""
 
     id: str
     at: int
@@ -131,7 +132,8 @@ class Money(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The facts of a request. Absent ones are None, False or empty. `grace` is in seconds."""
+    """The facts of a request. Absent ones are None, False or empty. `grace` is in seconds. An import `writes` entries, and
+    `removes` the others of some lists."""
 
     caller: str | None = None
     id: str | None = None
@@ -148,6 +150,8 @@ class Asked(NamedTuple):
     cursor: str | None = None
     events: Sequence[Event] = ()
     money: Money | None = None
+    writes: Sequence[Record] = ()
+    removes: Sequence[str] = ()
 
 
 class Answer(NamedTuple):

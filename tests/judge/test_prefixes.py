@@ -1,9 +1,9 @@
-"""Promise 8: the audit, the feed and the changes only grow."""
+"""Promise 8: the audit and the feed only grow."""
 
 from typing import Any
 
 from tests.judge.prefixes import check
-from tests.judge.records import Campaign, Operation, Record
+from tests.judge.records import Operation, Record
 from tests.judge.small import NOON, Case, holds, op, partial
 
 
@@ -18,22 +18,7 @@ def feed(at: float, *ids: str, more: bool = False, **facts: Any) -> Operation:
     return op("listWebhookEvents", at, records=records, more=more, **{"caller": "key-1", **facts})
 
 
-def changes(at: float, *changed: str, **facts: Any) -> Operation:
-    """A page of changes: entries with the times of their changes, such as `a1`."""
-    return op("listChanges", at, records=tuple(Record(each[0], int(each[1:]), "updated") for each in changed), **facts)
-
-
-def accepts(at: float, entry: str) -> Operation:
-    told = (Campaign("sub_1", "accepted"),)
-    return op("reviewSubmission", at, id="sub_1", decision="accept", campaigns=told, entry=entry)
-
-
 CLEAN: dict[str, Case] = {
-    "an accepted entry": [accepts(0, "a"), changes(1), changes(60, "a1")],
-    "an accepted entry on the second page": [
-        *(accepts(0, "a"), changes(60, "b1", more=True, gives="x"), changes(61, "a2", cursor="x")),
-    ],
-    "changes that were not read from the beginning": [accepts(0, "a"), changes(60, "b2", cursor="x")],
     "an audit that grows": [audit(0, 2, 1), audit(1, 3, 2, 1), audit(2, 5, 4, 3, 2, 1)],
     "pages of the audit": [audit(0, 4, 3, more=True, gives="x"), audit(1, 2, 1, cursor="x"), audit(2, 5, 4, 3, 2, 1)],
     "a record by a clock that is behind": [audit(0, 5, 1), audit(1, 5, 3, 1)],
@@ -51,39 +36,9 @@ CLEAN: dict[str, Case] = {
     "a feed of few": [feed(0, "a", "b"), feed(1, "a", more=True)],
     "a feed with its old events gone": partial(feed(0, "a", "b"), feed(1, "b", "c")),
     "a feed since a time": [feed(0, "a", "b"), feed(1, "b", query="s")],
-    "entries that changed again": [
-        changes(0, "a1", "b2", "c3"),
-        changes(60, "b2", "a4", "c5"),
-        changes(120, "b2", "c5", "a6"),
-    ],
-    "changes after a cursor": [
-        changes(0, "a1", gives="x"),
-        changes(60, "b2", cursor="x"),
-        changes(120, "b2", "c3", cursor="x"),
-    ],
-    "a change that came while others were read": [
-        changes(0, "a1", gives="x"),
-        changes(1, cursor="x"),
-        changes(60, "a1", "b2")._replace(client="another"),
-        changes(61, cursor="x"),
-    ],
-    "a node that is behind": [changes(0, "a1", "b2"), changes(0.5, "a1")],
-    "a change again, which the node of the last page does not know yet": [
-        *(changes(0, "a1", "b2"), changes(60, "b2", more=True, gives="x")._replace(client="another")),
-        *(changes(61, cursor="x")._replace(client="another"), changes(120, "b2", f"a{NOON + 60_000}")),
-    ],
-    "an accepted entry that changes again, likewise": [
-        *(accepts(0, "a"), changes(60, "b1", more=True, gives="x"), changes(61, cursor="x")),
-        changes(120, "b1", f"a{NOON + 60_000}"),
-    ],
-    "a page of changes": [changes(0, "a1", "b2", "c3"), changes(60, "a1", more=True)],
 }
 
 BROKEN: dict[str, tuple[Case, str]] = {
-    "an accepted entry that is nowhere": (
-        [accepts(0, "a"), changes(60, "b1", more=True, gives="x"), changes(61, "c2", cursor="x")],
-        "a was accepted, and the changes do not have it",
-    ),
     "a lost record": ([audit(0, 3, 2, 1), audit(1, 3, 1)], "lost 1 records, among them r2"),
     "the newest record is lost": (partial(audit(0, 3, 2, 1), audit(1, 2, 1)), "among them r3"),
     "lost from a page": (
@@ -108,23 +63,6 @@ BROKEN: dict[str, tuple[Case, str]] = {
         [feed(0, "a"), op("listWebhookEvents", 1, caller="key-1", records=(Record("a", 0, "e"),))],
         "the feed shows another a",
     ),
-    "an entry that is older": ([changes(0, "a2"), changes(60, "a1")], "is older than one before"),
-    "changes in another order": ([changes(0, "a1", "b2"), changes(60, "b2", "a1")], "in another order"),
-    "a change before old ones": ([changes(0, "a1", "b2"), changes(60, "c3", "a1", "b2")], "in another order"),
-    "a change that a cursor skips": (
-        [
-            changes(0, "a1", gives="x"),
-            changes(1, "c3", cursor="x", gives="y"),
-            changes(2, "a1", "b2", "c3")._replace(client="another"),
-            changes(60, cursor="y"),
-        ],
-        "has read all changes, and not that of b at",
-    ),
-    "a page that leaves out a change": (
-        [changes(0, "a1", "b2", "c3"), changes(60, "a1", more=True, gives="x"), changes(61, "c3", cursor="x")],
-        "has read all changes, and not that of b at",
-    ),
-    "a lost entry": (partial(changes(0, "a1", "b2"), changes(60, "b2")), "have lost a"),
 }
 
 

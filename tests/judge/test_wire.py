@@ -29,6 +29,7 @@ from tests.judge.records import (
     Login,
     Money,
     Operation,
+    Record,
 )
 from tests.judge.small import NOON
 from tests.judge.wire import MCP, MOST_BYTES, PAGE, Exchange, caller_of, digest, operation_of
@@ -307,3 +308,20 @@ def test_a_review_of_a_submission_tells_its_state_and_its_entry() -> None:
     found = seen("POST", "/api/v1/admin/catalog/submissions/sub_1/review", {"decision": "accept"}, told)
     assert (found.asked.id, found.asked.decision) == ("sub_1", "accept")
     assert found.answer == Answer(200, campaigns=(Campaign("sub_1", "accepted"),), entry="bots/one")
+
+
+def test_an_entry_has_a_time_and_the_digest_of_all_else() -> None:
+    shown = {"slug": "one", "name": "One", "addedAt": NOON, "updatedAt": NOON + 1}
+    read = seen("GET", "/api/v1/bots/one", answer=shown).answer
+    assert read is not None
+    [record] = read.records
+    assert record[:2] == ("bots/one", NOON + 1)
+    put = seen("PUT", "/api/v1/admin/catalog/bots/one", {"name": "One"}, {"bot": shown | {"updatedAt": NOON + 2}})
+    assert put.asked.id == "one"
+    assert put.answer is not None
+    assert put.answer.records == (record._replace(at=NOON + 2),)
+    gone = seen("DELETE", "/api/v1/admin/catalog/usecases/one", answer={"useCase": shown, "retiredAt": NOON + 3}).answer
+    assert gone is not None
+    assert gone.records == (Record("usecases/one", NOON + 3, "removed"),)
+    older = seen("GET", "/api/v1/bots/one", answer={"slug": "one", "name": "One"}).answer
+    assert older == Answer(200)

@@ -170,11 +170,8 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
     "a hold that is over shows as expired, and its weeks are free, also before the sweeper has found it": (
         "sweeper-idle",
     ),
-    "texts of the catalog and of campaigns are not judged": (
-        "campaign-created-again",
-        "condition-ignored",
-        "outdated-edit-accepted",
-    ),
+    "texts of campaigns are not judged": ("campaign-created-again",),
+    "what the author of an edit has read is no promise of the nine": ("condition-ignored", "outdated-edit-accepted"),
     "no answer tells how long a code lives, or its answer is repeated": (
         "authorization-code-without-end",
         "code-without-end",

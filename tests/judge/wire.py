@@ -14,6 +14,8 @@ from urllib.parse import parse_qs, unquote
 import brotli
 
 from service.api.operations import OPERATIONS
+from tests.judge.catalog import LISTS as ENTRIES
+from tests.judge.catalog import REMOVED
 from tests.judge.lines import plain, reader_of
 from tests.judge.records import (
     Answer,
@@ -344,6 +346,8 @@ def _facts(kind: str, asked: Asked, body: dict[str, Any]) -> dict[str, Any]:
     if kind in ("getInvoices", "listInvoices"):
         documents = body["invoices"] if kind == "getInvoices" else rows
         return {"invoices": tuple(_invoice(each) for each in documents), "more": bool(body.get("hasMore"))}
+    if kind in ENTRIES:
+        return {"records": tuple(_entry(ENTRIES[kind], body))}
     return _records(kind, body) if kind in LISTS else {}
 
 
@@ -419,6 +423,20 @@ def _records(kind: str, body: dict[str, Any]) -> dict[str, Any]:
             Record(each["id"], 0, digest([each["type"], each["timestamp"], each["data"]])) for each in body["items"]
         ]
     return {"records": tuple(rows), "cursor": body["cursor"], "more": body["hasMore"]}
+
+
+def _entry(list_: str, body: dict[str, Any]) -> Iterable[Record]:
+    """An entry as it was shown. Old releases tell no time of it."""
+    shown = body.get("bot", body.get("useCase", body))
+    if body.get("retiredAt") is not None:
+        yield Record(f"{list_}/{shown['slug']}", body["retiredAt"], REMOVED)
+    elif "updatedAt" in shown:
+        yield Record(f"{list_}/{shown['slug']}", shown["updatedAt"], content_of(shown))
+
+
+def content_of(entry: dict[str, Any]) -> str:
+    """The digest of all of an entry but the time of its last change."""
+    return digest({name: value for name, value in entry.items() if name != "updatedAt"})
 
 
 def _invoice(shown: dict[str, Any]) -> Invoice:

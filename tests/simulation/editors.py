@@ -19,6 +19,7 @@ from service.snapshots.change_log import ChangePage
 from tests.doubles.catalog import MemoryCatalog, PromptCatalog
 from tests.simulation.clients import Client
 from tests.simulation.faults import Link, plain_reads
+from tests.simulation.rules import LIFE_SECONDS
 from tests.simulation.sides import Counted, NodeSide, answering
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ class Desk(NodeSide):
         item = snapshot.item(*entry_id)
         seen = Seen(None if item is None else item.body, snapshot.revision)
         self._node.world.shelf.judge_read(self._node, entry_id, seen)
+        self._node.world.history.note(self._node.name, "entry", entry_id, seen)
         return seen
 
     async def import_(self, batch: Import) -> ImportCounts:
@@ -165,6 +167,13 @@ async def editor(client: Client) -> None:
 async def importer(client: Client) -> None:
     """Imports a file of some entries of one kind or both."""
     await bring(client, [EntryId(kind, slug) for kind in Kind for slug in SLUGS], draft)
+
+
+async def late_importer(client: Client) -> None:
+    """Imports a file once all others are done, and waits until every node shows it."""
+    await trio.sleep(client.world.seconds + 1.0 - trio.current_time())
+    await bring(client, [EntryId(kind, slug) for kind in Kind for slug in SLUGS], draft)
+    await trio.sleep(LIFE_SECONDS)
 
 
 async def bring(client: Client, names: Sequence[EntryId], draft_of: Callable[[EntryId, str], Draft]) -> None:

@@ -149,12 +149,13 @@ async def _last_visit(world: "World", reader: Client) -> None:
 
 
 async def of_catalog(world: "World", reader: Client) -> None:
-    """Read all changes on each node."""
+    """Read all changes on each node, and all entries as they are stored."""
     for node in world.nodes:
         after, page = 0, None
         while page is None or (isinstance(page, ChangePage) and page.more):
             page = await reader.ask("changes", partial(_changes, after), node)
             after = page.last if isinstance(page, ChangePage) else after
+    world.looks.note(world.memory.catalog, world.history.tick(), trio.current_time(), all=True)
 
 
 async def _changes(after: int, node: "Node") -> Any:

@@ -17,6 +17,7 @@ import trio
 
 from actors.bookings.invoices import Invoice as InvoiceRecord
 from actors.bookings.records import BookingView, CampaignView
+from actors.catalog.messages import Conflict
 from actors.catalog.submissions import SubmissionSaved
 from actors.clock import DAY_MS, SECOND_MS
 from actors.devices.actor import RedeemedKey, StartedLogin
@@ -33,7 +34,7 @@ from service.api import authentication
 from service.api.errors import TABLE
 from service.api.operations.account import usage_of
 from service.schemas.keys import Usage as UsageShown
-from service.snapshots.change_log import ChangePage
+from tests.judge.catalog import WORDS
 from tests.judge.judging import judge
 from tests.judge.lines import write_history
 from tests.judge.records import (
@@ -51,13 +52,13 @@ from tests.judge.records import (
     Limit,
     Login,
     Operation,
-    Record,
     Usage,
 )
 from tests.judge.wire import caller_of, digest, money_of
+from tests.simulation import catalog_facts, last_reads
 from tests.simulation import history as told
-from tests.simulation import last_reads
 from tests.simulation.clients import Client
+from tests.simulation.editors import Seen
 from tests.simulation.rules import CAPS, LIFE_SECONDS
 from tests.simulation.sides import answering
 from tests.simulation.submissions import Proposed, Reviewed
@@ -164,7 +165,7 @@ class Recorder:
                     yield self._operation(request, name, intents, answered=not number)
 
     def glances(self) -> Iterator[Operation]:
-        """Each as a read of a booking, of its documents and of it again, at one moment."""
+        """Each as a read of a booking, of its documents and of it again, at one moment; or as a read of an entry."""
         for tick, seconds, booking, invoices in self._world.glances.seen:
             at, now_ms = self._ms(seconds, tick), self._world.base_ms + int(seconds * SECOND_MS)
             asked = Asked(id=booking.id)
@@ -175,6 +176,9 @@ class Recorder:
                 began = at + number * TICK_MS / 4
                 answer = documents if kind == "getInvoices" else shown
                 yield Operation("onlooker", "n", kind, began, began, asked, answer)
+        for look in self._world.looks.seen:
+            at, kind = self._ms(look.seconds, look.tick), f"getStored{WORDS[look.id.kind]}"
+            yield Operation("onlooker", "n", kind, at, at, Asked(id=look.id.slug), Answer(200, records=[look.record]))
 
     def _operation(
         self, request: told.Operation, name: str, intents: Sequence[told.Operation], *, answered: bool
@@ -211,8 +215,10 @@ class Recorder:
                 return Answer(TABLE[code].status, code, retry, shared="of your mailbox" in message)
             case told.Heard(status=status, outcomes=outcomes):
                 return Answer(status, outcomes=[_outcome(each) for each in outcomes])
-            case None:
+            case None | Seen(document=None):
                 return Answer(404, "not_found")
+            case Conflict():
+                return Answer(412, "precondition_failed")
             case _:
                 now_ms = 0 if main is None else self._now_ms(main)
                 return Answer(200, **_shown(kind, asked, result, now_ms))
@@ -306,7 +312,7 @@ def _asked_for(
         return kind, f"session-{digest(first.about)}", main
     if isinstance(first.about, told.Reported):
         return ("recordEvents" if first.about.post.batch else "recordEvent"), None, first
-    return KINDS.get(first.kind, first.kind), None, first
+    return KINDS.get(first.kind) or catalog_facts.name_of(first.about) or first.kind, None, first
 
 
 def _facts(kind: str, about: Any) -> dict[str, Any]:
@@ -361,7 +367,7 @@ def _facts(kind: str, about: Any) -> dict[str, Any]:
         case int() if kind == "listChanges":
             return {"cursor": str(about) if about else None}
         case _:
-            return {}
+            return catalog_facts.asked_of(about)
 
 
 # The answer.
@@ -399,13 +405,11 @@ def _shown(kind: str, asked: Asked, result: Any, now_ms: int) -> dict[str, Any]:
             return {"tenant": tenant.id}
         case KeySaved() if kind in REVOKES:
             return {"revoked": [result.key.id, *result.ended]}
-        case ChangePage():
-            return _changes(result)
         case list() | tuple() if kind in ("getBooking", "getInvoices", "getDelivery"):
             return _listed(kind, result, now_ms)
         case _:
             keys = _keys(result)
-            return {"keys": keys} if keys else {}
+            return {"keys": keys} if keys else catalog_facts.shown_of(kind, result)
 
 
 def _limits(tenant: Tenant) -> Iterator[Limit]:
@@ -470,9 +474,3 @@ def _invoice(row: InvoiceRecord) -> Invoice:
     name, kind = row.number, str(row.kind)
     tax = row.tax_cents, row.tax_rate
     return Invoice(name, kind, row.booking_id, row.amount_cents, whole, row.belongs_to, row.payment_id, *tax)
-
-
-def _changes(page: ChangePage) -> dict[str, Any]:
-    rows = [json.loads(each) for each in page.rows]
-    records = [Record(f"{each['kind']}/{each['slug']}", each["at"], each["change"]) for each in rows]
-    return {"records": records, "cursor": str(page.last), "more": page.more}

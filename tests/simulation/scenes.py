@@ -178,7 +178,7 @@ SCENES: Mapping[Scene, Cast] = {
     ),
     Scene.WEBSITES: Cast((KEYS, MAIL, SPONSORSHIP, SITE), websites.CROWD, readers=((websites.sleepless, 1),)),
     Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), (*gadgets.CROWD, *connectors.CROWD)),
-    Scene.CATALOG: Cast((KEYS, MAIL, CATALOG), editors.CROWD),
+    Scene.CATALOG: Cast((KEYS, MAIL, CATALOG), editors.CROWD, readers=((editors.late_importer, 1),)),
     Scene.WHOLE: Cast(
         (KEYS, MAIL, SPONSORSHIP, SITE, PEOPLE, CATALOG),
         (

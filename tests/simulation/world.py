@@ -20,6 +20,7 @@ from actors.values import BatchId, OutboxMessage
 from service.payments import stripe_gateway
 from tests.doubles.tables import Memory
 from tests.simulation import kernel, recorder
+from tests.simulation.catalog_facts import Looks
 from tests.simulation.clients import Board, Client
 from tests.simulation.clocks import LEAD_MS, are_moved, clocks_of, turn_of
 from tests.simulation.faults import Assassin, Faults, nemesis
@@ -92,7 +93,7 @@ class World:
         self.faults = Faults(seed)
         self.history = History()
         self.submissions = Book()
-        self.glances = Glances()
+        self.glances, self.looks = Glances(), Looks()
         self.memory = Memory()
         self.memory.listeners.append(self._announced)
         self.board = Board()

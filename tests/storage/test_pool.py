@@ -18,7 +18,6 @@ from storage.connection.listener import Listener
 from storage.connection.pool import Connection, Database, PoolLimits, open_database
 from storage.connection.target import Target
 from storage.rows.journal import record_batch
-from storage.rows.statements import statements
 from tests.slow import repeats
 from tests.storage.proxy import Proxy, Weather, proxied
 
@@ -436,17 +435,17 @@ async def test_wherever_a_connection_is_terminated_while_it_closes_old_statement
     pytest.fail(f"no attempt met {CLOSED_NOTHING!r}: {stumbled}")
 
 
-async def test_the_driver_never_drops_a_statement_of_the_service(database: Database) -> None:
-    """Its cache has room for all of them and keeps them, so it closes none while a transaction runs."""
-    files = (Path(__file__).parents[2] / "storage" / "sql").glob("*.sql")
-    assert sum(len(list(statements(path.stem))) for path in files) < STATEMENTS
-    lifetime = await database.read(_lifetime)
-    assert lifetime == 0
+async def test_a_connection_keeps_the_statements_that_it_used_last(database: Database) -> None:
+    async def use_many(connection: Connection) -> list[str]:
+        assert connection._config.max_cached_statement_lifetime == 0, "they would be dropped all at once"
+        for number in range(2 * STATEMENTS):
+            await connection.fetchval("select 'often'")
+            await connection.fetchval(f"select {number}")
+        return [row["statement"] for row in await connection.fetch("select statement from pg_prepared_statements")]
 
-
-async def _lifetime(connection: Connection) -> int:
-    await asyncio.sleep(0)
-    return int(connection._config.max_cached_statement_lifetime)
+    prepared = await database.read(use_many)
+    assert len(prepared) == STATEMENTS
+    assert "select 'often'" in prepared
 
 
 async def test_an_error_of_ours_on_a_sound_connection_stays_a_bug(database: Database) -> None:

@@ -182,8 +182,9 @@ def _dropped(headers: Mapping[str, str]) -> EventOutcome | None:
     """The outcome of a request that no visitor of a page sent, or None."""
     if is_crawler(headers.get("user-agent", "")):
         return EventOutcome.CRAWLER
-    if any("prefetch" in headers[name].lower() for name in _PURPOSES if name in headers):
-        return EventOutcome.PREFETCH
+    for name in _PURPOSES:
+        if name in headers and "prefetch" in headers[name].lower():
+            return EventOutcome.PREFETCH
     return None
 
 

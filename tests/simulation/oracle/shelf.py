@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import trio
+
 from actors.catalog.messages import (
     Change,
     ChangeType,
@@ -109,6 +111,7 @@ class Shelf:
         found += _misnumbered(changes, tables.changes, number)
         self.states[tables.revision] = {each: entry.served for each, entry in tables.entries.items()}
         self.world.violations.extend(f"a_catalog_transaction: {batch_id!r}: {each}" for each in found)
+        self.world.looks.note(tables, self.world.history.tick(), trio.current_time())
         return done
 
     def _imported(self, batch: Import, entries: Entries, changes: Changes) -> Iterator[str]:
