@@ -8,6 +8,8 @@ HOUR_MS = 60 * MINUTE_MS
 DAY_MS = 24 * HOUR_MS
 
 WEEK_MS = 7 * DAY_MS
+CLOCKS_DIFFER_MS = HOUR_MS
+"""How far apart the clocks of nodes may be: what has ended on one may work on another for as long, so it can be ended."""
 FIRST_MONDAY_MS = 4 * DAY_MS
 """5 January 1970; the epoch itself was a Thursday."""
 

@@ -236,7 +236,7 @@ class _Batch(UnitOfWork):
     def _end_approved(self, order: EndApproved) -> ApprovedEnded:
         devices = self._snapshot.devices | self.decision.changed.devices
         approved = [each for each in devices.values() if each.email == order.email and each.status is Status.APPROVED]
-        ended = [device for device in approved if device.expires_ms > self._now_ms]
+        ended = [device for each in approved if (device := self._as_of_now(each.id)).status is Status.APPROVED]
         for device in ended:
             self._expire(device)
         return ApprovedEnded(len(ended))

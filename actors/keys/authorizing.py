@@ -138,7 +138,7 @@ class KeyAuthorizing(KeyRenewing):
     def _end_authorized(self, found: Authorization, record: AuditRecord, why: str) -> Steps[tuple[Key, ...]]:
         key = self._key(found.key_id)
         if key is None or key.revoked_ms is not None:
-            return ()
+            return () if key is None else (key,)
         record = replace(_by(found, record), target_id=key.id, changes=json.dumps({"reason": why}))
         return (yield from self._end(self._family(key), record))
 

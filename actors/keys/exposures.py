@@ -26,7 +26,8 @@ class EndExposed:
 
 @dataclass(frozen=True, slots=True)
 class ExposedEnded:
-    """Committed: the hashes that keys have, whether they still worked or not, and the hashes of all keys that ended."""
+    """Committed: the hashes that keys have, whether they still worked or not, and the hashes of all keys that
+    have ended with them. A node may not know yet that another one had ended them."""
 
     known: frozenset[bytes]
     changed: tuple[bytes, ...]

@@ -83,20 +83,20 @@ class KeyIssuing(UnitOfWork):
                 known.add(each.hash)
                 if key.text_expires_ms is None or self._now_ms < key.text_expires_ms:
                     changed += yield from self._end_found(key, each)
-        return ExposedEnded(frozenset(known), tuple(changed))
+        return ExposedEnded(frozenset(known), tuple(dict.fromkeys(changed)))
 
     def _end_found(self, key: Key, found: FoundKey) -> Steps[list[bytes]]:
         """End a key that was found in public, and its family only if it still works: the text of a key that has ended proves
         nothing about those that came after it."""
         live, audit = is_live(key, self._now_ms), replace(found.audit, target_id=key.id)
         others = (each for each in self._family(key) if live and each.id != key.id)
-        first = yield from self._end([key], audit)
+        yield from self._end([key], audit)
         rest = yield from self._end(others, replace(audit, action="key.revoked"))
         owner = self._snapshot.owners.get(key.tenant_id)
         if live and owner is not None:
             facts = {"label": key.prefix, "name": key.name or "", "url": found.url, "others": str(len(rest) or "")}
             self.decision.outbox.append(replace(found.notice, recipient=owner, facts=json.dumps(facts)))
-        return [each.hash for each in (*first, *rest)]
+        return [key.hash, *(each.hash for each in rest)]
 
     def _end_keys(self, order: EndKeys) -> Steps[Answer]:
         account = self._account(order.email)

@@ -329,7 +329,7 @@ class EndNoticesSent:
 
 @dataclass(frozen=True, slots=True)
 class KeysEnded:
-    """Committed: the keys that this message revoked."""
+    """Committed: the keys that this message revoked, or the one that it names, if that was revoked before."""
 
     keys: tuple[Key, ...]
 

@@ -1,7 +1,6 @@
 """Whether a key is live, and which scopes it holds. Pure."""
 
 from actors.keys.messages import Key
-from actors.times import HOUR_MS
 from actors.values import Scope
 
 ADMIN_SCOPES = frozenset({Scope.ADMIN_READ, Scope.ADMIN_WRITE})
@@ -18,10 +17,6 @@ def held_scopes(key: Key, *, admin: bool) -> tuple[Scope, ...]:
     also need a key that carries them."""
     scopes = account_scopes(admin=admin and key.admin)
     return tuple(scope for scope in scopes if key.scopes is None or scope in key.scopes)
-
-
-CLOCKS_DIFFER_MS = HOUR_MS
-"""How long after its end a rotated key may still work on a node whose clock is behind, so that revoking it matters."""
 
 
 def is_live(key: Key, now_ms: int) -> bool:

@@ -76,7 +76,7 @@ class Sessions(Protocol):
 
     def session(self, session_id: str) -> Session | None: ...
 
-    def live_sessions(self, email: str) -> list[Session]: ...
+    def sessions_of(self, email: str) -> list[Session]: ...
 
     def save_session(self, session: Session) -> None: ...
 
@@ -171,7 +171,7 @@ class Passkeys:
 
     def _cancel(self, cancel: CancelSignIn) -> Done:
         pending = self._pending(cancel.pending_id)
-        if pending is not None and pending.is_live(self._now_ms):
+        if pending is not None:
             self._changed.pending[pending.id] = replace(pending, expires_ms=0)
         return Done()
 
@@ -294,7 +294,7 @@ class Passkeys:
         self._changed.removed.update(each.id for each in passkeys)
         if not self.of(remove.email):
             # Without a passkey, no session is one with a second factor.
-            for session in self._sessions.live_sessions(remove.email):
+            for session in self._sessions.sessions_of(remove.email):
                 self._sessions.save_session(replace(session, passkey_ms=None))
         self._record_change(remove.audit, remove.message, passkeys)
         return PasskeysRemoved(tuple(passkeys))

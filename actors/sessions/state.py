@@ -76,7 +76,7 @@ class SessionRules:
 @dataclass(slots=True)
 class Snapshot:
     """The rows of a batch. The same class holds the changes of a decision. `sign_ins` are by email and browser.
-    `sessions` has the named ones, and all live ones of emails that sign in."""
+    `sessions` has the named ones, and of emails that sign in those that work, or may do so where a clock is behind."""
 
     sign_ins: dict[tuple[str, bytes], SignIn] = field(default_factory=dict)
     letters: dict[bytes, CodeMailCount] = field(default_factory=dict)
@@ -269,19 +269,19 @@ class _Batch:
 
     def _make_room(self, email: str) -> list[str | None]:
         """End the least recently used sessions, so that one more is allowed; returns their ids."""
-        live = self.live_sessions(email)
+        live = [each for each in self.sessions_of(email) if each.is_live(self._now_ms)]
         ended = live[: max(0, len(live) + 1 - self._rules.per_account)]
         for each in ended:
             self.save_session(self._ended(each))
         return [each.id for each in ended]
 
-    def live_sessions(self, email: str) -> list[Session]:
-        """The live sessions of an account in `LockSet.entering`, least recently used first."""
-        live = [each for each in self._by_email.within(email) if each.is_live(self._now_ms)]
-        return sorted(live, key=lambda each: (each.seen_ms, each.id))
+    def sessions_of(self, email: str) -> list[Session]:
+        """The sessions of an account in `LockSet.entering` that no one has revoked, least recently used first."""
+        kept = [each for each in self._by_email.within(email) if each.revoked_ms is None]
+        return sorted(kept, key=lambda each: (each.seen_ms, each.id))
 
     def _end_all(self, order: EndSessions) -> Answer:
-        ended = [each for each in self.live_sessions(order.email) if each.id != order.except_id]
+        ended = [each for each in self.sessions_of(order.email) if each.id != order.except_id]
         for each in ended:
             self.save_session(self._ended(each))
         ids = tuple(each.id for each in ended)
@@ -299,10 +299,11 @@ class _Batch:
         return SessionSaved(session)
 
     def _end(self, end: EndSession) -> Answer:
+        """Revoke a session, even one that has expired: it may still work where a clock is behind, and be extended there."""
         session = self.session(end.session_id)
         if session is None or session.email != end.email:
             return Refused(Code.NOT_FOUND, "There is no such session.")
-        if session.is_live(self._now_ms):
+        if session.revoked_ms is None:
             session = self._ended(session)
             self.save_session(session)
             self.decision.audits.append(end.audit)

@@ -14,7 +14,7 @@ from actors.accounts.store import (
     Decide,
 )
 from actors.bookings.records import Sponsor
-from actors.keys.validity import CLOCKS_DIFFER_MS
+from actors.times import CLOCKS_DIFFER_MS
 from actors.values import Account, BatchId, Tier
 from storage.connection.pool import Connection, Database, Row, Store
 from storage.postgres.export import export

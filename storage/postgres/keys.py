@@ -6,8 +6,7 @@ from actors.keys.authorizations import Authorization
 from actors.keys.messages import MAX_SIBLINGS, Claim, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import ENDED_LISTED, Decide
-from actors.keys.validity import CLOCKS_DIFFER_MS
-from actors.times import DAY_MS, day_of
+from actors.times import CLOCKS_DIFFER_MS, DAY_MS, day_of
 from actors.values import Account, BatchId, Tenant, Tier
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.ledger import SQL as LEDGER

@@ -6,6 +6,7 @@ from actors.sessions.messages import Session, SignedIn, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn, SecondFactorRows
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
+from actors.times import CLOCKS_DIFFER_MS
 from actors.values import Account, BatchId, Tier
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.mail import lock_code_mails, save_code_mails
@@ -74,7 +75,8 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
         for row in await connection.fetch(SQL.lock_accounts, entering):
             snapshot.accounts[row["email"]] = Account(**row)
     if entering or lock_set.session_ids:
-        rows = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), entering, now_ms)
+        over_ms = now_ms - CLOCKS_DIFFER_MS
+        rows = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), entering, over_ms)
         snapshot.sessions |= {session.id: session for session in await records_of(Session, rows)}
     await _read_second_factor(connection, lock_set, entering, snapshot.second_factor)
     return snapshot

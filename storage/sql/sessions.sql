@@ -31,7 +31,7 @@ select {accounts} from accounts
 where email = any ($1::text[]) order by email for key share
 
 -- name: lock_sessions
--- Lock sessions by id, and the live ones of accounts. A foreign key to a locked session does not wait.
+-- Lock sessions by id, and those of accounts that were not revoked and end after a time. A foreign key to a locked session does not wait.
 select {sessions} from sessions
 where id = any ($1::text[]) or (email = any ($2::text[]) and revoked_ms is null and expires_ms > $3)
 order by id for no key update

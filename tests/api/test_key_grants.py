@@ -1,6 +1,7 @@
 """What a key may do for whom, and how it ends: grants, expiry, mails with a link, and the end of everything."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -233,6 +234,17 @@ async def test_all_sessions_and_keys_end_in_one_act(world: World) -> None:
     assert (await here.ask("GET", "/api/v1/usage")).words == "200", "this browser stays signed in"
     assert (await world.client.get(BOTS, other)).words == "200"
     assert (await here.ask("POST", END_ALL)).json == {"sessions": 0, "keys": 0}
+
+
+async def test_keys_that_another_node_has_ended_end_here_with_everything(world: World) -> None:
+    """Its announcement may be lost."""
+    here, key = Browser(world, ANN), world.key_of(ANN)
+    assert (await world.client.get(BOTS, key)).words == "200"
+    keys, id = world.memory.keys, world.id_of(key)
+    keys[id] = replace(keys[id], revoked_ms=world.now_ms)
+    assert (await world.client.get(BOTS, key)).words == "200"
+    await here.ask("POST", END_ALL)
+    assert (await world.client.get(BOTS, key)).words == "401 invalid_api_key"
 
 
 async def test_the_session_of_the_request_ends_too_if_asked(world: World) -> None:

@@ -10,7 +10,8 @@ from actors.accounts.store import AccountDetails, AccountFilter, AccountLine, Ac
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import OPEN, BookingStatus, Campaign, CampaignStatus, Content
 from actors.bookings.store import TOPIC
-from actors.keys.validity import CLOCKS_DIFFER_MS, is_live
+from actors.keys.validity import is_live
+from actors.times import CLOCKS_DIFFER_MS
 from actors.values import Account, AuditRecord, BatchId, Tier
 from tests.doubles.export import export
 from tests.doubles.retention import GIVEN_UP, drop_bookings, drop_keys

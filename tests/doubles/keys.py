@@ -8,9 +8,9 @@ from actors.devices.messages import Status
 from actors.keys.messages import MAX_SIBLINGS, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import ENDED_LISTED, Decide
-from actors.keys.validity import CLOCKS_DIFFER_MS, is_live
+from actors.keys.validity import is_live
 from actors.shared.code_mails import mailbox_of
-from actors.times import day_of
+from actors.times import CLOCKS_DIFFER_MS, day_of
 from actors.values import Account, BatchId, Contended, Tier
 from tests.doubles.conditions import count_in_grace, count_live
 from tests.doubles.tables import Memory, MemoryStore, picked

@@ -16,7 +16,8 @@ from tests.judge.records import History, Operation
 Window = tuple[str, int]
 """`day` and its number, `month` and its number, or `lifetime` and 0."""
 UNKNOWN = ""
-"""All callers whose account no answer tells: each of their charges may be any account's."""
+"""All callers whose account no answer tells, also after a claim without an answer: each of their charges may be any
+account's."""
 
 
 @dataclass(slots=True)
@@ -94,7 +95,8 @@ class Ledger:
         self._unsure = {self.group(caller) for caller in self.accounts.unsure}
 
     def _charge(self, operation: Operation, caller: str) -> None:
-        group = self.group(caller) if caller in self._tenants else UNKNOWN
+        unknown = caller not in self._tenants or caller in self.accounts.unsure
+        group = UNKNOWN if unknown else self.group(caller)
         if not is_charged(operation):
             self._doubtful[group].append(operation.began)
             return

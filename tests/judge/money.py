@@ -167,15 +167,16 @@ def _begin_of(events: Sequence[Operation]) -> float:
 
 
 def _refunded(told: Told, paid: int) -> set[int]:
-    """The sums that refunds may have given back. A total may have been told before a refund failed that it contains, and
-    has parts that somebody refunded by hand."""
+    """The sums that refunds may have given back. A total has the refunds that were made before it and failed after it, and
+    parts that somebody refunded by hand. Times of one second tell no order."""
     made = sum(told.made.values())
     if not told.failed:
         return {max([made, *(paid if each.cents is None else each.cents for each in told.totals)])}
     found = {made}
     for each in told.totals:
         total, at = paid if each.cents is None else each.cents, each.at or 0
-        found |= {max(0, total - (failed.cents or 0)) for failed in told.failed if (failed.at or 0) >= at}
-        if not any((failed.at or 0) > at for failed in told.failed):
+        spans = [(each.made or 0, each.at or 0, each.cents or 0) for each in told.failed]
+        found |= {max(0, total - cents) for made_at, failed_at, cents in spans if made_at <= at <= failed_at}
+        if not any(made_at < at < failed_at for made_at, failed_at, _ in spans):
             found.add(total)
     return found

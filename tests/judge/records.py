@@ -118,7 +118,8 @@ class Invoice(NamedTuple):
 
 class Money(NamedTuple):
     """The report of an event of the payment processor, and when in seconds: that a booking was `paid`, a `refund`, the
-    `total` of refunds, absent for all of the payment, or a `dispute`. `state` is the processor's word."""
+    `total` of refunds, absent for all of the payment, or a `dispute`. `state` is the processor's word. `made` is when a
+    refund was made: a total before does not have it."""
 
     event: str
     about: str
@@ -127,6 +128,7 @@ class Money(NamedTuple):
     id: str | None = None
     state: str | None = None
     at: int | None = None
+    made: int | None = None
 
 
 class Asked(NamedTuple):

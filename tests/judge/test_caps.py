@@ -107,6 +107,11 @@ TRUE: dict[str, Case] = {
     "at once": [MINTED, spend(0, 0, took=5), spend(0, 2, took=5), spend(0, 1, took=5), usage(1, 0, took=3)],
     "around midnight": [MINTED, spend(TO_MIDNIGHT - 2, 2), spend(TO_MIDNIGHT - 0.5, 2), usage(TO_MIDNIGHT - 0.2, 2)],
     "used before the history": partial(spend(0, 2, 50), spend(1, 1, 50)),
+    "charges of a key that a claim without an answer may have brought": [
+        *(MINTED, op("mintKey", -1, keys=(Key("key-2", tenant="u", claim="y"),))),
+        *(op("completeClaim", 0, id="x", tenant="v"), op("completeClaim", 0, id="y", status=None)),
+        *(spend(1, 2, caller="key-2"), spend(2, 1)),
+    ],
     "an account of others": [MINTED, op("completeClaim", 0, id="x", status=None), spend(1, 3, 10_000)],
 }
 

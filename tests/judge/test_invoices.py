@@ -40,8 +40,9 @@ def told(
     payment: str = "pi",
     **rest: Any,
 ) -> Operation:
-    """An event of the processor, which has the time at which it is told."""
-    report = Money(f"evt {about} {id} {state} {at}", about, payment, cents, id, state, int(at))
+    """An event of the processor, which has the time at which it is told. `made` is that of a refund."""
+    made = rest.pop("made", None)
+    report = Money(f"evt {about} {id} {state} {at}", about, payment, cents, id, state, int(at), made)
     return op("stripeWebhook", at, **{"id": "a", "money": report, **rest})
 
 
@@ -140,6 +141,9 @@ TOLD: dict[str, Case] = {
         told(9, "refund", 40, "rf_1", "failed"),
         *booked("paid"),
     ],
+    "refunded by hand before a refund that failed": [
+        *(PAYS, told(2, "total", 25), told(9, "refund", 40, "rf_1", "failed", made=5), *booked("paid", 25)),
+    ],
     "disputed": [PAYS, OPENED, *booked("paid", issue="disputed")],
     "an inquiry": [PAYS, told(3, "dispute", 40, "dp", "warning_needs_response"), *booked("paid")],
     "lost, then won, then told of the loss": [PAYS, OPENED, WON, LOST, *booked("paid")],
@@ -162,6 +166,10 @@ UNTOLD: dict[str, tuple[Case, str]] = {
     ),
     "a refund that was not made": ([PAYS, *booked("refunded", 100)], "shows 100 refunded"),
     "a refund that failed": ([PAYS, MADE, told(9, "refund", 40, "rf_1", "failed"), *booked("paid", 40)], "shows 40"),
+    "a refund that failed, in a total": (
+        [PAYS, told(6, "total", 65), told(9, "refund", 40, "rf_1", "failed", made=5), *booked("paid", 65)],
+        "shows 65 refunded of 100, and the processor told 0 or 25",
+    ),
     "nothing left": ([PAYS, told(3, "total", None), *booked("paid", 100)], "is paid, and 100 of 100 were refunded"),
     "an end with money left": ([PAYS, LOST, *booked("refunded", 40)], "is refunded, and 40 of 100 were"),
     "one payment for two": (

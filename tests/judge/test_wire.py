@@ -269,9 +269,16 @@ MOVES = [{"amount": cents, "currency": currency} for cents, currency in ((-3, "u
             Money("evt", "total", "pi", 3, at=7),
         ),
         (
-            {"object": "refund", "id": "re", "amount": 3, "status": "failed", "metadata": {"booking": "bok_1"}},
+            {
+                "object": "refund",
+                "id": "re",
+                "amount": 3,
+                "created": 6,
+                "status": "failed",
+                "metadata": {"booking": "bok_1"},
+            },
             "refund.failed",
-            Money("evt", "refund", "pi", 3, "re", "failed", 7),
+            Money("evt", "refund", "pi", 3, "re", "failed", 7, 6),
         ),
         (
             {"object": "dispute", "id": "dp", "amount": 3, "status": "lost"},

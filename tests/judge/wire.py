@@ -229,7 +229,9 @@ def money_of(event: dict[str, Any]) -> Money | None:
             total = None if thing.get("refunded") is True else _number(thing.get("amount_refunded"))
             return Money(id, "total", payment, total, at=at)
         case "refund" if _stripe(event) is not None:
-            return Money(id, "refund", payment, _number(thing.get("amount")), own, state, at)
+            return Money(
+                id, "refund", payment, _number(thing.get("amount")), own, state, at, _number(thing.get("created"))
+            )
         case "dispute":
             cents = _number(thing.get("amount"))
             if state == "lost" and cents is not None:

@@ -8,6 +8,7 @@ import faulthandler
 import gc
 import hashlib
 import logging
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ Alarm = Callable[[], int]
 """Called between two steps. Returns the number of steps until its next call. Its exceptions would be swallowed."""
 
 WATCHDOG_SECONDS = 120
-"""Real seconds after which a run that does not end prints its stacks and exits."""
+"""Seconds of the processor after which a run that does not end prints its stacks and exits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +92,13 @@ def deterministic(seed: int) -> Iterator[None]:
     gc.disable()
     logging.disable(logging.CRITICAL)
     assert sys.__stderr__ is not None
-    faulthandler.dump_traceback_later(WATCHDOG_SECONDS, exit=True, file=sys.__stderr__)
+    faulthandler.register(signal.SIGVTALRM, sys.__stderr__, chain=True)
+    signal.setitimer(signal.ITIMER_VIRTUAL, WATCHDOG_SECONDS)
     try:
         yield
     finally:
-        faulthandler.cancel_dump_traceback_later()
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        faulthandler.unregister(signal.SIGVTALRM)
         logging.disable(silenced)
         if collecting:
             gc.enable()

@@ -294,7 +294,7 @@ def test_a_suspended_account_denies_devices_and_approves_none() -> None:
     assert word(answers[1]) == "denied"
 
 
-def test_an_order_expires_the_live_approvals_of_its_account_alone() -> None:
+def test_an_order_expires_the_approvals_of_its_account_alone() -> None:
     logins = [
         device(Status.APPROVED, id="dev_ann"),
         device(Status.APPROVED, id="dev_over", expires_ms=NOW),
@@ -304,7 +304,8 @@ def test_an_order_expires_the_live_approvals_of_its_account_alone() -> None:
     ]
     answer, decision = one(EndApproved(ANN), *logins)
     assert answer == ApprovedEnded(1)
-    assert decision.changed.devices == {"dev_ann": replace(logins[0], status=Status.EXPIRED)}
+    # A node whose clock is behind would still redeem the one that is over.
+    assert decision.changed.devices == {each.id: replace(each, status=Status.EXPIRED) for each in logins[:2]}
     assert one(EndApproved(ANN), *logins[1:])[0] == ApprovedEnded(0)
 
 

@@ -20,9 +20,9 @@ from actors.keys.messages import (
     RotateKey,
     SendEndNotices,
 )
-from actors.keys.validity import CLOCKS_DIFFER_MS
 from actors.shared.credentials import Kind
 from actors.shared.notices import notice
+from actors.times import CLOCKS_DIFFER_MS
 from actors.values import Code, Refused, Scope
 from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores

@@ -16,10 +16,12 @@ from actors.sessions.messages import (
     Answer,
     CompleteSignIn,
     EndSession,
+    EndSessions,
     IssueLink,
     Message,
     Session,
     SessionSaved,
+    SessionsEnded,
     SignedIn,
     SignInLink,
     StartSignIn,
@@ -30,6 +32,7 @@ from actors.sessions.state import SessionRules, decide, rows_to_lock
 from actors.shared.code_mails import CodeMailRules, Draft
 from actors.shared.codes import CodeRules
 from actors.shared.credentials import digest
+from actors.times import CLOCKS_DIFFER_MS
 from actors.values import (
     AcceptedTerms,
     Account,
@@ -189,6 +192,13 @@ async def test_the_session_that_was_not_used_for_longest_makes_room(desk: Desk) 
         await desk.one(Touch(f"ses_{number}"), NOW + number * HOUR_MS)
     live = await desk.stores.sessions.of_email(ANN, NOW + 5 * HOUR_MS)
     assert [each.id for each in live] == ["ses_4", "ses_3", "ses_2"]
+
+
+async def test_all_sessions_end_that_may_still_work_where_a_clock_is_behind(desk: Desk) -> None:
+    over_ms = CLOCKS_DIFFER_MS + (await desk.sign_in(1)).expires_ms
+    await desk.sign_in(2, BOB)
+    assert await desk.one(EndSessions(ANN, None, audit(3)), over_ms - 1) == SessionsEnded(("ses_1",))
+    assert await desk.one(EndSessions(BOB, None, audit(4)), over_ms) == SessionsEnded(())
 
 
 async def test_old_rows_are_pruned_in_bounded_batches(desk: Desk) -> None:

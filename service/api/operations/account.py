@@ -101,7 +101,7 @@ async def end_all(services: Services, call: Call) -> Answer | Refused:
     sessions = await services.sessions.end_all(caller.email, caller.agent, except_id=kept)
     await services.devices.end_approved(caller.email)
     keys = (await services.keys.end_keys(caller.email, caller.agent)).keys
-    services.key_cache.forget(key.hash for key in keys)
+    services.key_cache.forget((key.hash for key in keys), [caller.owner])
     dropped = [] if kept else [SESSION.delete(services.base_url)]
     return Answer.of(AllEnded(sessions=sessions, keys=len(keys)), *dropped)
 

@@ -6,7 +6,8 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from actors.bookings.store import Before
-from actors.clock import DAY_MS, HOUR_MS
+from actors.clock import DAY_MS
+from actors.times import CLOCKS_DIFFER_MS
 from actors.values import Code, Problem, Refused, Scope
 from actors.webhooks.messages import Delivery, Queued, WebhookSaved
 from actors.webhooks.state import unknown_delivery, unknown_webhook
@@ -161,8 +162,6 @@ async def list_events(services: Services, call: Call) -> Answer | Refused:
     return linked(services, call, answer, cursor if more else None)
 
 
-CLOCKS_DIFFER_MS = HOUR_MS
-"""How far apart the clocks of nodes may be, so that an event seems older than it is."""
 MISSED = (
     "Events after this cursor may be gone: it is too old, or from before a restore of the database. Begin without it."
 )

@@ -254,7 +254,7 @@ class Programs:
         """End the key of a program, and the keys that it granted."""
         key = self._keys[found.key_id]
         if key.revoked_ms is not None:
-            return []
+            return [key.id]
         family = [key, *(each for each in self._family(key.id) if each.revoked_ms is None)]
         self.met["a program's key took another along"] += len(family) - 1
         for each in family:

@@ -101,6 +101,7 @@ PEOPLE = (
     "a session ended for a newer one",
     "a session was ended again",
     "a session was ended by another",
+    "a session was ended after it had expired",
     "a use came after the session's end",
     "slowed down as far as can be",
     "recovered after slow_down",

@@ -233,7 +233,8 @@ class Visits:
         if seat is None or seat.email != end.email:
             return "not_found"
         self.met["a session was ended again"] += seat.ended
-        if seat.lives(self._batch.now_ms):
+        if not seat.ended:
+            self.met["a session was ended after it had expired"] += not seat.lives(self._batch.now_ms)
             self._close(end.session_id)
             self.met["a session was ended by another"] += end.session_id != end.audit.actor_id
             self._audits.append(("session.ended", end.session_id, end.audit.actor_id, {}))
