@@ -82,10 +82,7 @@ def _sessions(
     for times in entered.values():
         times.sort()
     for caller, (told, key) in begun.items():
-        # One that may be over by a clock is left as it is.
-        live = (key.ends or inf) - history.header.clock_ms
-        sure = (each for each in ends[key.id] if each.good and each.ended < live)
-        ended = min(sure, key=lambda each: each.ended, default=None)
+        ended = min((each for each in ends[key.id] if each.good), key=lambda each: each.ended, default=None)
         _uses(history, uses[caller], (told, key), ended, verdict, whole=whole)
         begins = entered[told.asked.id]
         # With one session more, the account may have too many.

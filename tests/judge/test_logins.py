@@ -72,7 +72,6 @@ CLEAN: dict[str, Case] = {
     "a session to its end": [begins(0), enters(1), enters(25), ends(40), out(41)],
     "a session that ran out": [begins(0), out(30), out(60)],
     "ended without an answer": [begins(0), ends(5, status=None), enters(6), out(20), enters(21)],
-    "ended when it is over by a clock": [begins(0), ends(29.5), enters(30.2)],
     "one session more": [begins(0), begins(1, "session-2", body="other"), out(2)],
     "out by a clock that is ahead": [begins(0), enters(28.9), out(29.5), enters(29.6), enters(50)],
     "another code with the same digits": [
