@@ -70,6 +70,7 @@ async def of_people(world: "World", reader: Client) -> None:
         await _come_again(world, reader, chain, number)
     await _last_login(world, reader)
     await _last_visit(world, reader)
+    await _leave_at_the_end(world, reader)
     await reader.at_once(*[partial(_leave_while_used, world, reader, number) for number in range(LEAVERS)])
     await trio.sleep(OVER_SECONDS)
     for request in tuple(world.history.requests):
@@ -167,6 +168,20 @@ async def _leave_while_used(world: "World", reader: Client, number: int) -> None
     await reader.at_once(partial(people.end, reader, browser, node=by_clock[0]), use)
     await trio.sleep(0.1)
     await people.use(reader, browser, by_clock[-1])
+
+
+async def _leave_at_the_end(world: "World", reader: Client) -> None:
+    """Sign in twice, end the first session where it is over by the clock, and use it where the clock is behind."""
+    first = await people.sign_in(reader, "end@example.org")
+    await trio.sleep(people.PAUSE_SECONDS)
+    second = await people.sign_in(reader, "end@example.org")
+    if first is None or second is None:
+        return
+    by_clock = sorted(world.nodes, key=lambda node: node.clock.now_ms())
+    ends_ms = world.memory.sessions[first.session_id].expires_ms
+    await trio.sleep((ends_ms - by_clock[-1].clock.now_ms()) / SECOND_MS)
+    await people.end(reader, second, first.session_id, by_clock[-1])
+    await people.use(reader, first, by_clock[0])
 
 
 async def of_catalog(world: "World", reader: Client) -> None:
