@@ -71,6 +71,8 @@ if TYPE_CHECKING:
 HEADER = Header(
     VERSION, "simulation", whole=True, fresh=True, single=True, clock_ms=1_000, visible_ms=LIFE_SECONDS * SECOND_MS
 )
+STALE_MS = 6_000
+"""For so long faults may keep a node from its database, while it shows the catalog that it has read before."""
 TICK_MS = 2e-3
 """The milliseconds that a tick adds to the time, so that operations of one moment keep their order. A float of epoch
 milliseconds has steps of an eighth of it."""
@@ -133,7 +135,8 @@ def write(world: "World", path: Path) -> None:
 def history_of(world: "World") -> History:
     """All that clients asked and heard, after the events of days before the run."""
     recorder = Recorder(world)
-    return History(HEADER, [*_earlier(world), *recorder.operations(), *recorder.glances(), *recorder.feeds()])
+    header = HEADER._replace(visible_ms=STALE_MS) if world.edits else HEADER
+    return History(header, [*_earlier(world), *recorder.operations(), *recorder.glances(), *recorder.feeds()])
 
 
 def _earlier(world: "World") -> Iterator[Operation]:
