@@ -106,7 +106,7 @@ FOUND_BY = {
     "session-ended-by-anybody": 3,
     "session-revived": 1,
     "settled-part-recorded-again": 3,
-    "settled-taken-for-committed": 3,
+    "settled-taken-for-committed": 38,
     "share-of-days-not-sold": 2,
     "share-refunded-in-full": 2,
     "stale-look-up-cached": 2,
