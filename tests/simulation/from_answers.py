@@ -92,7 +92,7 @@ FOUND_BY = {
     "refund-counted-beside-its-total": 2,
     "refund-in-a-dispute": 11,
     "refund-in-wrong-window": 4,
-    "refund-not-followed": 7,
+    "refund-not-followed": 13,
     "refund-of-yesterday-lowers-today": 4,
     "refund-under-fresh-keys": 5,
     "refund-without-a-lease": 1,
