@@ -107,9 +107,14 @@ class KeyAuthorizing(KeyRenewing):
 
     def _refresh(self, refresh: RefreshText) -> Steps[Answer]:
         found = self._authorization(refresh.text.refresh_hash)
+        if found is None or found.client_hash != refresh.client_hash:
+            return _no_grant("The refresh token is unknown, or is another client's.")
         key = self._key_of(found)
-        if found is None or key is None or found.client_hash != refresh.client_hash:
-            return _no_grant("The refresh token is unknown, or its key was revoked or has ended.")
+        if key is None:
+            if refresh.secret_hash != found.secret_hash:
+                # The key may still work: where a clock is behind, or after its owner rotated it.
+                yield from self._end_authorized(found, refresh.revoked, "replayed_refresh_token")
+            return _no_grant("The key of the refresh token was revoked or has ended.")
         if refresh.resource not in (None, found.resource):
             return _other_resource()
         if not set(refresh.scopes or ()) <= set(found.scopes):
@@ -142,9 +147,9 @@ class KeyAuthorizing(KeyRenewing):
         record = replace(_by(found, record), target_id=key.id, changes=json.dumps({"reason": why}))
         return (yield from self._end(self._family(key), record))
 
-    def _key_of(self, found: Authorization | None) -> Key | None:
+    def _key_of(self, found: Authorization) -> Key | None:
         """The key that a client may refresh: one that its owner neither revoked nor rotated, and that has not ended."""
-        key = None if found is None else self._key(found.key_id)
+        key = self._key(found.key_id)
         return key if key is not None and key.successor_id is None and is_live(key, self._now_ms) else None
 
     def _with_text(self, found: Authorization, key: Key, text: FreshText) -> Authorization:

@@ -241,6 +241,25 @@ def test_a_key_that_its_owner_revoked_or_rotated_is_not_refreshed(registry: Regi
         assert code(registry.one(refresh(registry, 0, name))) is Code.INVALID_GRANT
 
 
+@pytest.mark.parametrize("over", ["expired", "rotated"])
+def test_a_refresh_token_that_comes_again_revokes_a_key_that_is_over_but_may_still_work(
+    registry: Registry, over: str
+) -> None:
+    """A key that has expired works where a clock is behind, and one that was rotated works until its grace is over."""
+    connected(registry)
+    registry.act(refresh(registry, 0))
+    key = registry.keys["k1"]
+    if over == "expired":
+        registry.now_ms += LIFE
+    else:
+        registry.keys["k1"] = replace(key, successor_id="k2")
+    assert code(registry.one(refresh(registry, 1))) is Code.INVALID_GRANT
+    assert registry.keys["k1"].revoked_ms is None, "the newest token ends nothing"
+    assert code(registry.one(refresh(registry, 0))) is Code.INVALID_GRANT
+    assert registry.keys["k1"].revoked_ms == registry.now_ms
+    assert registry.last.touched_keys == [key.hash], "all nodes hear of it"
+
+
 def test_a_program_cannot_rotate_its_key_into_one_whose_text_does_not_end(registry: Registry) -> None:
     registry.act(allow(registry, scopes=(Scope.KEYS_MANAGE,)))
     registry.act(exchange(registry))

@@ -218,10 +218,13 @@ class Programs:
 
     def _refresh(self, refresh: RefreshText) -> str:
         found = self.grants.get(self._shared.get(refresh.text.refresh_hash, ""))
-        key = None if found is None else self._keys[found.key_id]
-        if found is None or key is None or found.asked.client_hash != refresh.client_hash:
+        if found is None or found.asked.client_hash != refresh.client_hash:
             return self._no("another client had a refresh token")
+        key = self._keys[found.key_id]
         if key.revoked_ms is not None or key.successor_id is not None or not self._lives(key):
+            if key.revoked_ms is None and refresh.secret_hash != found.secrets[-1]:
+                self._revoke(found, "replayed_refresh_token")
+                return self._no("an older refresh token ended a key that was over")
             return self._no("a refresh token came after its key had ended")
         if refresh.resource not in (None, found.asked.resource):
             return Code.INVALID_TARGET

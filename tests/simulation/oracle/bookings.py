@@ -34,6 +34,7 @@ BOOKING_MOVES: Mapping[str, tuple[tuple[str, str], ...]] = {
 STILL = (
     "booking.refund_ordered",
     "booking.refund_declined",
+    "booking.refund_failed",
     "booking.refunded_in_part",
     "booking.refund_returned",
     "booking.paid_twice",
