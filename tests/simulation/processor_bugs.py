@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import stripe
 import trio
 
 from actors.bookings import prices, refund_leases
@@ -13,27 +12,12 @@ from actors.bookings.records import Booking, BookingView
 from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Refused
 from service.payments import stripe_gateway
-from service.payments.stripe_gateway import KEYS
 from tests.simulation.planting import Bugs, replaced
 from tests.simulation.rules import Scene
 from tests.simulation.sponsorship import CountedSweeper
 from tests.simulation.wire import LinkedPayments
 
 BUGS = Bugs(Scene.SPONSORS)
-
-
-@BUGS.part("payments")
-class KeyInFlightReplaced(LinkedPayments):
-    """While a request is in flight under its key, the refund is requested again under the next one."""
-
-    def _keyed(self, key: str, call: Any, *rest: Any) -> Any:
-        for number in range(1, KEYS):
-            try:
-                return super()._keyed(key if number == 1 else f"{key}-again-{number}", call, *rest)
-            except stripe.APIError as error:
-                if error.http_status != 409:
-                    raise
-        return super()._keyed(f"{key}-again", call, *rest)
 
 
 @BUGS.part("sweeper")
