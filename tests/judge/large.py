@@ -27,6 +27,7 @@ from tests.judge.records import (
     Record,
     Usage,
 )
+from tests.judge.wire import event_record
 
 BEGIN = 1_795_003_200_000
 HOLD_MS = 1_800_000
@@ -86,7 +87,7 @@ class Model:
     sold: list[Sold] = field(default_factory=list)
     keys: deque[list[Any]] = field(default_factory=lambda: deque(maxlen=KEYS))
     audit: deque[Record] = field(default_factory=lambda: deque(maxlen=20))
-    feed: list[str] = field(default_factory=list)
+    feed: list[Record] = field(default_factory=list)
     forgotten: int = 0
     readers: list[tuple[str | None, int]] = field(default_factory=lambda: [(None, 0), (None, 0)])
     numbers: dict[str, int] = field(default_factory=lambda: {"INV": 0, "CN": 0})
@@ -268,7 +269,7 @@ class Model:
     def _note(self, what: str, sold: Sold) -> None:
         """An audit record and an event of the feed."""
         self.audit.appendleft(Record(f"a{self.count:09}{what}", int(self.now), what))
-        self.feed.append(f"{sold.id} {what}")
+        self.feed.append(event_record(f"{sold.id} {what}", f"booking.{what}", sold.id, ""))
 
     def look(self) -> Operation:
         if self.chance.random() < 0.5:
@@ -282,9 +283,7 @@ class Model:
         shown = rest[:20]
         if len(shown) > 2 and self._broken("feed"):
             del shown[1]
-        answer = Answer(
-            200, records=tuple(Record(each, 0, each) for each in shown), cursor=f"c{self.count}", more=len(rest) > 20
-        )
+        answer = Answer(200, records=tuple(shown), cursor=f"c{self.count}", more=len(rest) > 20)
         operation = self._op("listWebhookEvents", Asked("key-0", cursor=cursor), answer)
         if operation.answer is not None:
             self.readers[reader] = (answer.cursor, place + len(rest[:20]))
