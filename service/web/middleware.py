@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from http import HTTPStatus
+from operator import itemgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -18,7 +19,7 @@ from service.config.deployment import is_public
 from service.config.process import Server
 from service.http.addresses import Networks
 from service.http.asgi import App, BegunHeaders, Headers, Message, Receive, Scope, Send, SharedFields
-from service.http.exchange import BODILESS
+from service.http.exchange import BODILESS, FRAMED
 from service.observability.client_address import Proxies
 from service.observability.logs import Line, masked
 from service.observability.metrics import Metrics
@@ -52,9 +53,12 @@ SECURITY_HEADERS = (
 )
 API_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 COMMON = (*SECURITY_HEADERS, API_POLICY)
+_NAME = itemgetter(0)
 
-REMEMBERED_HEADERS = 512
-"""Headers of answers that are remembered, about a kilobyte each."""
+OF_ONE_ANSWER = frozenset({"etag", "link", "ratelimit", "retry-after"})
+"""Headers with which hardly any other answer has the same ones."""
+REMEMBERED_HEADERS = 64
+"""Sets of headers that are remembered, about a kilobyte each."""
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -198,17 +202,24 @@ def _given_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
     return None
 
 
-def _with_common(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
+def _with_common(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     """Headers, and those of all responses that are not among them. ASGI requires names in lower case."""
     present = {name for name, _ in headers}
-    return (*headers, *(pair for pair in COMMON if pair[0] not in present))
+    return [*headers, *(pair for pair in COMMON if pair[0] not in present)]
+
+
+def _encoded(content_type: str, headers: Iterable[tuple[str, str]]) -> Headers:
+    """The headers of an answer of the fast path, but for those that depend on the request. A body has a type."""
+    named = (("content-type", content_type), *headers) if content_type else headers
+    return _with_common([(name.encode(), value.encode()) for name, value in named])
 
 
 @lru_cache(REMEMBERED_HEADERS)
-def _shared_by(content_type: str, headers: tuple[tuple[str, str], ...]) -> SharedFields:
-    """The headers of all answers of the fast path that have this type and these headers. Most have the same ones again."""
-    named = (("content-type", content_type), *headers) if content_type else headers
-    return SharedFields(_with_common([(name.encode(), value.encode()) for name, value in named]))
+def _shared(content_type: str, headers: tuple[tuple[str, str], ...]) -> SharedFields:
+    """The same, for all answers that have this type and these headers."""
+    fields = SharedFields(_encoded(content_type, headers))
+    assert FRAMED.isdisjoint(map(_NAME, fields)), "the server frames the body"
+    return fields
 
 
 class _Response:
@@ -225,15 +236,18 @@ class _Response:
         """Send a message of an application."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = list(_with_common(message.get("headers", ())))
+            message["headers"] = _with_common(message.get("headers", ()))
             self._complete(message["headers"])
         await self._send(message)
 
     async def send_whole(self, answer: Answer) -> None:
         """Send an answer of the fast path."""
-        has_body = answer.status not in BODILESS
-        headers = BegunHeaders(_shared_by(answer.content_type if has_body else "", tuple(answer.headers)))
-        if has_body:
+        content_type = "" if answer.status in BODILESS else answer.content_type
+        if OF_ONE_ANSWER.isdisjoint(map(_NAME, answer.headers)):
+            headers: Headers = BegunHeaders(_shared(content_type, tuple(answer.headers)))
+        else:
+            headers = _encoded(content_type, answer.headers)
+        if content_type:
             headers.append((b"content-length", b"%d" % len(answer.body)))
         self._complete(headers)
         self.status = answer.status

@@ -22,7 +22,7 @@ from actors.values import Tier
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.operations.events import BATCH_BYTES, EVENT_BYTES
-from service.http.asgi import App, Message, Receive, Scope, Send
+from service.http.asgi import App, BegunHeaders, Message, Receive, Scope, Send
 from service.web.compression import Compressor
 from service.web.fast_path import FastPath
 from service.web.front import request_middleware
@@ -542,6 +542,19 @@ async def test_a_body_that_does_not_end_is_refused_alike(both: Both, name: str, 
     [start, _] = await both.raw(scope_of(name), reading(*[PART] * parts))
     assert start["status"] == 400
     assert trio.current_time() - started == 2 * both.lane.config.http.request_seconds
+
+
+@pytest.mark.parametrize(("name", "shared"), [("recordEvent", True), ("listPlacements", False), ("listBots", False)])
+async def test_answers_share_headers_that_other_answers_have_too(both: Both, name: str, shared: bool) -> None:
+    """Remembering an ETag or a limit that is left would cost more than writing it."""
+    whole: Message = {"type": "http.request", "body": json.dumps(GOOD[name][2]).encode(), "more_body": False}
+    scope, receive = scope_of(name), reading(whole)
+    lane, quart = [[await sent_by(each.client.app, scope, receive()) for _ in range(3)] for each in both.worlds]
+    assert [*map(_whole, lane)] == [*map(_whole, quart)]
+    found = [sent[0]["headers"] for sent in lane]
+    assert {isinstance(each, BegunHeaders) for each in found} == {shared}
+    if shared:
+        assert found[1].shared is found[2].shared
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ async def test_nothing_is_left_of_closed_connections_although_nobody_collects() 
     def alive() -> Counter[str]:
         # Not every class has a text as its `__module__`.
         kinds = [f"{type(each).__module__}.{type(each).__name__}" for each in gc.get_objects()]
-        # The middleware remembers the headers that answers share, at most 512 sets.
+        # The middleware remembers the headers that answers share, at most 64 sets.
         return Counter(kind for kind in kinds if kind.startswith(kept) and not kind.endswith(".SharedFields"))
 
     async with open_world() as world, open_memory_server(world.client.app) as server:

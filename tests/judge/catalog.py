@@ -126,7 +126,7 @@ def _seen(version: Version) -> float:
     return version.first.ended
 
 
-# What was asked for.
+# Writes.
 
 
 class Writes:
@@ -163,7 +163,7 @@ class Writes:
 
 
 def _targets(operation: Operation) -> Iterator[tuple[str, str]]:
-    """What a request may have written: an entry, all of a list, or any entry; and its content."""
+    """The entries that a request may have written, one, those of a list or any; and the content."""
     asked, kind = operation.asked, operation.kind
     if not operation.good and not operation.doubtful:
         return
