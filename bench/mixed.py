@@ -83,12 +83,11 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The key and the session of an administrator, of a sponsor with many bookings, and of one with a campaign to book."""
+    """The key and the session of an administrator and of a sponsor with many bookings; the key and a campaign of buyers."""
 
     administrator: Mapping[str, str]
     sponsor: Mapping[str, str]
-    buyer: Mapping[str, str]
-    campaign: str
+    buyers: Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +141,7 @@ class Mixed:
         now_ms = int(time.time() * 1000)
         year = urlencode({"from": now_ms - 365 * 86_400_000, "to": now_ms, "format": "csv"})
         bookings = {
-            "key": people.buyer["key"],
-            "campaign": people.campaign,
+            "buyers": people.buyers,
             "slots": 20,
             "first_week_ms": week_of(now_ms) + FREE_WEEKS * 7 * 86_400_000,
             "weeks": BOOKED_WEEKS,

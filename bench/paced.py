@@ -14,7 +14,7 @@ import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -39,36 +39,40 @@ class Source:
 
 
 class Bookings(Source):
-    """Reserves weeks of slots with a campaign, and cancels each booking again."""
+    """Reserves weeks of slots, for one buyer after the other with the campaign of each, and cancels each booking again."""
 
-    def __init__(self, key: str, campaign: str, slots: int, first_week_ms: int, weeks: int) -> None:
-        self._head = f"HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
+    def __init__(self, buyers: Sequence[Mapping[str, str]], slots: int, first_week_ms: int, weeks: int) -> None:
+        self._buyers = cycle(buyers)
         places = [(slot, first_week_ms + week * WEEK_MS) for week in range(weeks) for slot in range(1, slots + 1)]
         self._places = cycle(places)
-        self._campaign = campaign
-        self._held: list[str] = []
+        # The key and the id of each booking that is held. Answers name the campaign, which tells its buyer.
+        self._held: list[tuple[str, str]] = []
+        self._keys = {buyer["campaign"]: buyer["key"] for buyer in buyers}
 
     def next(self) -> bytes:
         if self._held:
-            return self._post(f"/{self._held.pop()}/cancel", {})
-        slot, week_ms = next(self._places)
-        body = {"campaignId": self._campaign, "slotId": f"slot-{slot}", "weekStart": week_ms}
-        return self._post("", {**body, "idempotencyKey": str(uuid.uuid4())})
+            key, booking_id = self._held.pop()
+            return _post(key, f"/{booking_id}/cancel", {})
+        buyer, (slot, week_ms) = next(self._buyers), next(self._places)
+        body = {"campaignId": buyer["campaign"], "slotId": f"slot-{slot}", "weekStart": week_ms}
+        return _post(buyer["key"], "", {**body, "idempotencyKey": str(uuid.uuid4())})
 
     def answered(self, body: bytes) -> None:
         booking = json.loads(body)["booking"]
         if booking["status"] == "reserved":
-            self._held.append(booking["id"])
+            self._held.append((self._keys[booking["campaignId"]], booking["id"]))
 
-    def _post(self, path: str, body: Mapping[str, Any]) -> bytes:
-        text = json.dumps(body)
-        return f"POST /api/v1/sponsors/bookings{path} {self._head}Content-Length: {len(text)}\r\n\r\n{text}".encode()
+
+def _post(key: str, path: str, body: Mapping[str, Any]) -> bytes:
+    text = json.dumps(body)
+    head = f"HTTP/1.1\r\nHost: {HOST}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
+    return f"POST /api/v1/sponsors/bookings{path} {head}Content-Length: {len(text)}\r\n\r\n{text}".encode()
 
 
 def source_of(fields: dict[str, Any]) -> Source:
     if "lines" in fields:
         return Source(requests_of(Reads(**fields)))
-    return Bookings(**fields) if "campaign" in fields else Source(requests_of(Events(**fields)))
+    return Bookings(**fields) if "buyers" in fields else Source(requests_of(Events(**fields)))
 
 
 class RequestKind:
