@@ -4,8 +4,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from functools import lru_cache
 from http import HTTPStatus
+from itertools import islice
 from typing import Any, cast
 
+import trio
 from jinja2 import Environment, PackageLoader, pass_context
 from jinja2.runtime import Context
 from quart import Response, current_app, request
@@ -38,6 +40,9 @@ from service.web.representations import Representation, StreamedResponse
 from service.web.requests import JSON, headers_of, request_of, wants_page
 from service.web.static_files import static_url
 from service.web.template_loading import TemplateLoader
+
+SLICE_PIECES = 25
+"""Pieces of a page that are rendered at once: values, macros, and the texts between them. Takes about half a millisecond."""
 
 NOW_MS: ContextVar[int] = ContextVar("now_ms")
 """The time of the page that is rendered. Filters find it here, because imported macros do not see the values of a page."""
@@ -100,10 +105,16 @@ def _templates(site: SiteSection) -> Environment:
 
 
 async def rendered(template: str, values: Mapping[str, Any]) -> str:
-    """The page of a template with `values`, for the current application. Its first use does not hold other requests up."""
+    """The page of a template with `values`, for the current application. Neither its first use nor a long page holds other
+    requests up."""
     environment = current_app.jinja_env
     await cast(TemplateLoader, environment.loader).prepare(environment, template)
-    return environment.get_template(template).render(values)
+    waiting = environment.get_template(template).generate(values)
+    pieces: list[str] = []
+    while some := list(islice(waiting, SLICE_PIECES)):
+        pieces += some
+        await trio.lowlevel.checkpoint()
+    return "".join(pieces)
 
 
 def _by_now(words_of: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,11 +1,15 @@
-"""Templates are compiled when they are first needed, and other requests go on meanwhile."""
+"""Templates are compiled when they are first needed, and other requests go on meanwhile, as while a page is rendered."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, cast
 
 import pytest
 import trio
 from jinja2 import DictLoader, Environment, TemplateNotFound
+from quart_trio import QuartTrio
 
+from service.web.page_views import SLICE_PIECES, rendered
 from service.web.template_loading import TemplateLoader
 
 SOURCES = {
@@ -41,8 +45,8 @@ def environment(sources: Counted) -> Environment:
     return Environment(loader=TemplateLoader(sources), autoescape=True, enable_async=True)
 
 
-async def prepare(environment: Environment, name: str) -> int:
-    """Prepare a template, and count how often another task runs meanwhile."""
+async def turns_beside(work: Callable[[], Awaitable[object]]) -> int:
+    """How often another task runs during some work."""
     turns, done = 0, False
 
     async def other() -> None:
@@ -51,13 +55,18 @@ async def prepare(environment: Environment, name: str) -> int:
             await trio.lowlevel.checkpoint()
             turns += 1
 
-    loader = environment.loader
-    assert isinstance(loader, TemplateLoader)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(other)
-        await loader.prepare(environment, name)
+        await work()
         done = True
     return turns
+
+
+async def prepare(environment: Environment, name: str) -> int:
+    """Prepare a template, and count how often another task runs meanwhile."""
+    loader = environment.loader
+    assert isinstance(loader, TemplateLoader)
+    return await turns_beside(partial(loader.prepare, environment, name))
 
 
 async def test_others_run_between_all_steps_of_a_page_s_templates_which_are_compiled_once(
@@ -84,3 +93,17 @@ async def test_a_page_whose_template_lacks_a_part_fails_each_time_and_others_do_
 
 def test_a_template_that_was_not_prepared_is_compiled_as_jinja_does(environment: Environment) -> None:
     assert environment.get_template("foot.html").render() == "foot"
+
+
+async def test_others_run_while_a_long_page_is_rendered() -> None:
+    app, html = QuartTrio(__name__), ""
+    sources = DictLoader({"long.html": "{% for each in lines %}{{ each }}{% endfor %}"})
+    app.jinja_env = cast(Any, Environment(loader=TemplateLoader(sources)))
+
+    async def render() -> None:
+        nonlocal html
+        html = await rendered("long.html", {"lines": range(10 * SLICE_PIECES)})
+
+    async with app.app_context():
+        assert await turns_beside(render) >= 10
+    assert html == "".join(map(str, range(10 * SLICE_PIECES)))
