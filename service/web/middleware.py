@@ -56,7 +56,7 @@ COMMON = (*SECURITY_HEADERS, API_POLICY)
 _NAME = itemgetter(0)
 
 OF_ONE_ANSWER = frozenset({"etag", "link", "ratelimit", "retry-after"})
-"""Headers with which hardly any other answer has the same ones."""
+"""Headers whose values hardly any other answer has."""
 REMEMBERED_HEADERS = 64
 """Sets of headers that are remembered, about a kilobyte each."""
 
@@ -203,21 +203,22 @@ def _given_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
 
 
 def _with_common(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Headers, and those of all responses that are not among them. ASGI requires names in lower case."""
+    """Headers, and those of all responses that are not among them; those of one answer last. ASGI requires names in lower
+    case."""
     present = {name for name, _ in headers}
-    return [*headers, *(pair for pair in COMMON if pair[0] not in present)]
+    added = (pair for pair in COMMON if pair[0] not in present)
+    return sorted([*headers, *added], key=_is_of_one_answer)
 
 
-def _encoded(content_type: str, headers: Iterable[tuple[str, str]]) -> Headers:
-    """The headers of an answer of the fast path, but for those that depend on the request. A body has a type."""
-    named = (("content-type", content_type), *headers) if content_type else headers
-    return _with_common([(name.encode(), value.encode()) for name, value in named])
+def _is_of_one_answer(header: tuple[bytes, bytes]) -> bool:
+    return header[0].decode("latin-1") in OF_ONE_ANSWER
 
 
 @lru_cache(REMEMBERED_HEADERS)
 def _shared(content_type: str, headers: tuple[tuple[str, str], ...]) -> SharedFields:
-    """The same, for all answers that have this type and these headers."""
-    fields = SharedFields(_encoded(content_type, headers))
+    """The headers of all answers of the fast path that have this type and these headers among theirs. A body has a type."""
+    named = (("content-type", content_type), *headers) if content_type else headers
+    fields = SharedFields(_with_common([(name.encode(), value.encode()) for name, value in named]))
     assert FRAMED.isdisjoint(map(_NAME, fields)), "the server frames the body"
     return fields
 
@@ -243,10 +244,10 @@ class _Response:
     async def send_whole(self, answer: Answer) -> None:
         """Send an answer of the fast path."""
         content_type = "" if answer.status in BODILESS else answer.content_type
-        if OF_ONE_ANSWER.isdisjoint(map(_NAME, answer.headers)):
-            headers: Headers = BegunHeaders(_shared(content_type, tuple(answer.headers)))
-        else:
-            headers = _encoded(content_type, answer.headers)
+        common = tuple([each for each in answer.headers if each[0] not in OF_ONE_ANSWER])
+        headers: Headers = BegunHeaders(_shared(content_type, common))
+        if len(common) < len(answer.headers):
+            headers += [(name.encode(), value.encode()) for name, value in answer.headers if name in OF_ONE_ANSWER]
         if content_type:
             headers.append((b"content-length", b"%d" % len(answer.body)))
         self._complete(headers)
