@@ -2,7 +2,7 @@
 
 An actor takes all queued messages, commits them in one transaction, then replies to each caller. The next batch
 accumulates while the commit is in flight. An actor with several lanes begins another batch meanwhile, if enough has
-gathered. Knows nothing of what its messages mean.
+gathered or if the first is large. Knows nothing of what its messages mean.
 """
 
 import logging
@@ -40,7 +40,8 @@ class ActorLimits:
     lanes: int = 1
     """Most batches under way at once. Each lane has its own batch ids, and settles its own batch."""
     gather: int = 500
-    """How much has to be queued before another batch begins while one is under way, so that batches stay large."""
+    """How much has to be queued before another batch begins while a smaller one is under way, so that batches stay large.
+    Beside so much under way, which takes long, anything begins another."""
 
     def __post_init__(self) -> None:
         assert 0 < self.batch <= self.mailbox, "a batch must fit the mailbox"
@@ -65,6 +66,7 @@ class Actor(Generic[M, R]):
         # Of each lane. They outlive a restart: a batch id is never used twice.
         self._batch_numbers = [0] * limits.lanes
         self._free_lanes = set(range(limits.lanes))
+        self._under_way = 0  # the weight of all batches that are being served
         self._failure: Exception | None = None
         self.failures = 0
         """How often a batch or a start met a bug. Several lanes may fail before one restart."""
@@ -223,12 +225,13 @@ class Actor(Generic[M, R]):
         """How much must be queued for another batch to begin."""
         if self._failure is not None:
             return NO_MORE
-        return 1 if len(self._free_lanes) == self.limits.lanes else self.limits.gather
+        return self.limits.gather if 0 < self._under_way < self.limits.gather else 1
 
     # One batch.
 
     async def _serve(self, envelopes: list[Envelope[M, R]], lane: int) -> None:
         batch = ServedBatch(self.name, envelopes, sum(each.weight for each in envelopes), trio.current_time())
+        self._under_way += batch.size
         try:
             answers = await self._settle(batch, lane)
         except StorageUnavailable as error:
@@ -251,6 +254,7 @@ class Actor(Generic[M, R]):
                     self.compensate(envelope.message, answer)
         finally:
             batch.ended = trio.current_time()
+            self._under_way -= batch.size
             self._batches += 1
             self._messages += batch.size
             self._last_batch = batch.size

@@ -64,6 +64,14 @@ async def test_less_than_that_waits_for_the_first_commit() -> None:
     assert second - first == 1
 
 
+async def test_nothing_waits_for_a_large_batch() -> None:
+    book = Book()
+    async with running([book]):
+        await together(now(book.ask, 300), after(0.1, book.ask, 1), after(0.2, book.ask, 2))
+    begun = {messages[0]: start - book.commits[0][3] for _, _, messages, start in book.commits}
+    assert begun == {300: 0, 1: pytest.approx(0.1), 2: pytest.approx(1.1)}, "the last one waits for a small batch"
+
+
 async def test_no_more_batches_are_under_way_than_lanes() -> None:
     book = Book()
     async with running([book]):
