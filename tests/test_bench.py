@@ -334,9 +334,12 @@ def test_a_probe_is_within_if_the_middle_of_its_ratios_is() -> None:
     assert not Probe("event", phases(2, 2, 2), phases(4, 7, 60)).within
 
 
+BUYERS = [{"key": f"cs_user_{number}", "campaign": f"cmp_{number}"} for number in range(2)]
+
+
 def test_each_request_of_the_mix_is_one_request() -> None:
     person = {"key": "cs_user_key", "session": "sst_session"}
-    mixed = Mixed(Program(OURS, 1, 1), Path(), People(person, person, person, "cmp_1"), ["bok_1"], ["slug"])
+    mixed = Mixed(Program(OURS, 1, 1), Path(), People(person, person, BUYERS), ["bok_1"], ["slug"])
     for name, (rate, fields) in {**mixed.mix(), **mixed.probes()}.items():
         source = source_of(dict(fields))
         for _ in range(10):
@@ -346,15 +349,20 @@ def test_each_request_of_the_mix_is_one_request() -> None:
         assert rate > 0
 
 
-def test_a_booking_is_cancelled_before_the_next_week_is_reserved() -> None:
-    bookings = Bookings("cs_user_key", "cmp_1", slots=1, first_week_ms=0, weeks=2)
-    weeks = []
+def test_a_booking_is_cancelled_before_the_next_buyer_reserves_the_next_week() -> None:
+    bookings = Bookings(BUYERS, slots=1, first_week_ms=0, weeks=2)
+    made = []
     for number in range(3):
-        weeks.append(json.loads(bookings.next().rpartition(b"\r\n\r\n")[2])["weekStart"])
-        bookings.answered(b'{"booking":{"id":"bok_%d","status":"reserved"}}' % number)
-        assert bookings.next().startswith(b"POST /api/v1/sponsors/bookings/bok_%d/cancel " % number)
-        bookings.answered(b'{"booking":{"id":"bok_%d","status":"cancelled"}}' % number)
-    assert weeks == [0, WEEK_MS, 0]
+        head, _, body = bookings.next().partition(b"\r\n\r\n")
+        made.append((json.loads(body)["weekStart"], json.loads(body)["campaignId"]))
+        booking = {"id": f"bok_{number}", "campaignId": made[-1][1], "status": "reserved"}
+        bookings.answered(json.dumps({"booking": booking}).encode())
+        cancelled = bookings.next()
+        assert cancelled.startswith(b"POST /api/v1/sponsors/bookings/bok_%d/cancel " % number)
+        [key] = re.findall(rb"\r\nAuthorization: .+\r\n", cancelled)
+        assert key in head, "by the same buyer"
+        bookings.answered(json.dumps({"booking": {**booking, "status": "cancelled"}}).encode())
+    assert made == [(0, "cmp_0"), (WEEK_MS, "cmp_1"), (0, "cmp_0")]
 
 
 def test_a_kind_reports_its_percentiles_and_failures() -> None:
