@@ -46,6 +46,11 @@ def check(history: History, invoices: Sequence[Invoice], verdict: Verdict) -> No
         if invoice.payment is not None and invoice.of is None and invoice.kind == "invoice":
             payments.setdefault(invoice.booking, invoice.payment)
             bookings.setdefault(invoice.payment, invoice.booking)
+    for sold, known in _payments(history).items():
+        # An older version of the service wrote no invoices.
+        if sold is not None and sold not in payments and len(known) == 1:
+            payments[sold] = min(known)
+            bookings.setdefault(payments[sold], sold)
     for id, seen in seen_bookings(history).items():
         shown = [each for each in seen.states if each[1].paid is not None and not each[1].demo]
         if not shown or id not in payments:
@@ -69,14 +74,9 @@ def check(history: History, invoices: Sequence[Invoice], verdict: Verdict) -> No
 def _paid_twice(history: History, verdict: Verdict) -> None:
     """A booking is paid twice once two payments of it were told. The first one of a booking that was never open is older, and
     those of the test mode are never told."""
-    payments: defaultdict[str | None, dict[str, float]] = defaultdict(dict)
-    for each in history.operations:
-        report = each.asked.money
-        if report is not None and report.about == "paid" and each.status not in REFUSED:
-            known = payments[each.asked.id]
-            known[report.payment] = min(each.began, known.get(report.payment, inf))
+    payments = _payments(history)
     for id, seen in seen_bookings(history).items():
-        if not payments[id] or not any(booking.status in UNPAID for _, booking in seen.states):
+        if id not in payments or not any(booking.status in UNPAID for _, booking in seen.states):
             continue
         verdict.judged += 1
         second = sorted((*payments[id].values(), inf))[1]
@@ -84,6 +84,17 @@ def _paid_twice(history: History, verdict: Verdict) -> None:
             if booking.issue == "paid_twice" and operation.ended < second:
                 verdict.breaks(f"booking {id} is paid twice, and the processor told of one payment", operation)
                 break
+
+
+def _payments(history: History) -> Mapping[str | None, Mapping[str, float]]:
+    """The payments that were told of each booking, with the moments at which they may first have been known."""
+    payments: defaultdict[str | None, dict[str, float]] = defaultdict(dict)
+    for each in history.operations:
+        report = each.asked.money
+        if report is not None and report.about == "paid" and each.status not in REFUSED:
+            known = payments[each.asked.id]
+            known[report.payment] = min(each.began, known.get(report.payment, inf))
+    return payments
 
 
 def _answered(events: Sequence[Operation], read: Operation) -> bool:
@@ -177,6 +188,9 @@ def _refunded(told: Told, paid: int) -> set[int]:
         total, at = paid if each.cents is None else each.cents, each.at or 0
         spans = [(each.made or 0, each.at or 0, each.cents or 0) for each in told.failed]
         found |= {max(0, total - cents) for made_at, failed_at, cents in spans if made_at <= at <= failed_at}
-        if not any(made_at < at < failed_at for made_at, failed_at, _ in spans):
+        # A refund that was made after the total has room beside it.
+        if not any(
+            made_at <= at < failed_at and (made_at < at or total + cents > paid) for made_at, failed_at, cents in spans
+        ):
             found.add(total)
     return found

@@ -148,6 +148,9 @@ TOLD: dict[str, Case] = {
     "an inquiry": [PAYS, told(3, "dispute", 40, "dp", "warning_needs_response"), *booked("paid")],
     "lost, then won, then told of the loss": [PAYS, OPENED, WON, LOST, *booked("paid")],
     "lost": [PAYS, OPENED, LOST, *booked("paid", 40, issue="dispute_lost")],
+    "refunded by hand in the second before a refund that failed": [
+        *(PAYS, told(5, "total", 25), told(9, "refund", 40, "rf_1", "failed", made=5), *booked("paid", 25)),
+    ],
     "another price, which is paid back": [PAYS, *booked("refunding", issue="amount_mismatch", price=99)],
     "an event under way": [PAYS, MADE._replace(answer=None), *booked("paid")],
     "an event that was forged": [PAYS, told(2, "total", None, status=400), *booked("paid")],
@@ -169,6 +172,14 @@ UNTOLD: dict[str, tuple[Case, str]] = {
     "a refund that failed, in a total": (
         [PAYS, told(6, "total", 65), told(9, "refund", 40, "rf_1", "failed", made=5), *booked("paid", 65)],
         "shows 65 refunded of 100, and the processor told 0 or 25",
+    ),
+    "a refund that failed, of all there was": (
+        [PAYS, told(5, "total", None), told(9, "refund", 100, "rf_1", "failed", made=5), *booked("refunded", 100)],
+        "shows 100 refunded of 100, and the processor told 0",
+    ),
+    "a refund of a booking without documents": (
+        [*BEGUN, PAYS, told(3, "total", 25), seen(60, "a", "paid", paid=100, refunded=40)],
+        "shows 40 refunded of 100, and the processor told 25",
     ),
     "nothing left": ([PAYS, told(3, "total", None), *booked("paid", 100)], "is paid, and 100 of 100 were refunded"),
     "an end with money left": ([PAYS, LOST, *booked("refunded", 40)], "is refunded, and 40 of 100 were"),

@@ -60,8 +60,10 @@ from tests.simulation import catalog_facts, last_reads
 from tests.simulation import history as told
 from tests.simulation.clients import Client
 from tests.simulation.editors import Seen
+from tests.simulation.processor import PaymentSucceeded
 from tests.simulation.rules import CAPS, LIFE_SECONDS
 from tests.simulation.sides import answering
+from tests.simulation.stripe_events import posted
 from tests.simulation.submissions import Proposed, Reviewed
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ KINDS = {
     "end session": "endSession",
     "end token": "revokeToken",
     "exchange": "issueToken",
+    "ignore event": "stripeWebhook",
     "list keys": "listAccountKeys",
     "list sessions": "listSessions",
     "look at device": "getDeviceApproval",
@@ -140,13 +143,17 @@ def history_of(world: "World") -> History:
 
 
 def _earlier(world: "World") -> Iterator[Operation]:
-    """The events that the days before the run had counted, each of a visitor of its own."""
+    """The events that the days before the run had counted, each of a visitor of its own, and those of payments."""
     for (booking, day), counts in world.stage_counts.items():
         for kind, count in zip(("impression", "click"), counts, strict=True):
             for number in range(count):
                 asked = Asked(events=(Event(booking, kind, f"earlier {day} {number}"),))
                 at = min(day * DAY_MS + DAY_MS / 2, world.base_ms - DAY_MS / 48)
                 yield Operation("earlier", "n", "recordEvent", at, at, asked, Answer(200, outcomes=("recorded",)))
+    for event in world.stage_events:
+        id = event.booking_id if isinstance(event, PaymentSucceeded) else None
+        asked, at = Asked(id=id, decision="event", money=money_of(posted(event))), world.base_ms - DAY_MS / 48
+        yield Operation("earlier", "n", "stripeWebhook", at, at, asked, Answer(200))
 
 
 class Recorder:

@@ -30,7 +30,7 @@ from service.api.operations import (
 )
 from service.payments.gateway import DisputeUpdated, PaymentEvent, PaymentSucceeded, RefundUpdated
 from service.payments.stripe_webhook import event_of
-from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
+from tests.simulation.history import Admission, Book, Change, Heard, IssueFor, Unknown
 from tests.simulation.processor import ProcessorEvent
 from tests.simulation.sides import Counted, NodeSide
 from tests.simulation.stripe_events import posted
@@ -332,18 +332,23 @@ class Sponsorship(NodeSide):
 
     # The processor.
 
-    async def hear(self, event: ProcessorEvent) -> BookingView | Refused | None:
-        """Handle an event whose signature was checked. None if it does not concern the ledger."""
+    async def hear(self, event: ProcessorEvent) -> BookingView | Heard | Refused | None:
+        """Handle an event whose signature was checked. None if no booking is concerned."""
         body = posted(event)
         read = event_of(body)
         if read is None:
             self.node.world.count("event of the processor ignored")
-            return None
+            ignored = Change("", payment=event.payment_id, body=json.dumps(body))
+            return await self.node.intent("ignore event", ignored, _ignored)
         return await self.node.intent(
             _KINDS[type(read)],
             _about(read, json.dumps(body)),
             lambda: processor_webhook._apply(self.node.services, read),
         )
+
+
+async def _ignored() -> Heard:
+    return Heard(200)
 
 
 _KINDS = {PaymentSucceeded: "take payment", RefundUpdated: "settle refund", DisputeUpdated: "settle dispute"}

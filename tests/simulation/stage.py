@@ -25,7 +25,7 @@ from actors.shared.announcements import Topic
 from actors.times import WEEK_MS, week_of, weeks_from
 from actors.webhooks.messages import EventType, Webhook
 from tests.doubles.invoices import issue
-from tests.simulation.processor import Dispute, Payment, PaymentSucceeded
+from tests.simulation.processor import Dispute, DisputeUpdated, Payment, PaymentSucceeded, ProcessorEvent
 from tests.simulation.rules import BOOKINGS, OLD_DAYS
 
 if TYPE_CHECKING:
@@ -128,6 +128,17 @@ def open_site(world: "World") -> None:
         memory.events[day] = {row.key: row}
         memory.delivery_days["bok_stage_0", day] = (1, 0)
     memory.visitor_secrets.update({day: b"%32d" % day for day in (today - 2, today - 1)})
+
+
+def told(world: "World") -> list[ProcessorEvent]:
+    """The events that the processor had sent before the run: of each payment, and of its dispute."""
+    events: list[ProcessorEvent] = []
+    for payment_id, payment in world.processor.payments.items():
+        events.append(payment.event)
+        for id, dispute in payment.disputes.items():
+            at_ms = world.memory.payment_reports[id].reported_ms
+            events.append(DisputeUpdated(f"evt_{id}", id, payment_id, PaymentState.DISPUTED, dispute.cents, at_ms))
+    return events
 
 
 def _sell(world: "World", booking_id: str, slot: Slot, week_ms: int, made_ms: int, *, approved: bool = True) -> Booking:

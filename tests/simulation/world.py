@@ -19,7 +19,7 @@ from actors.shared.credentials import code_from, code_proof, digest, long_code
 from actors.values import BatchId, OutboxMessage
 from service.payments import stripe_gateway
 from tests.doubles.tables import Memory
-from tests.simulation import kernel, recorder
+from tests.simulation import kernel, recorder, stage
 from tests.simulation.catalog_facts import Looks
 from tests.simulation.clients import Board, Client
 from tests.simulation.clocks import LEAD_MS, are_moved, clocks_of, turn_of
@@ -134,6 +134,7 @@ class World:
         for area in self.cast.areas:
             area.opens(self)
         self.stage_counts = dict(self.memory.delivery_days)
+        self.stage_events = stage.told(self)
         self.log.begin(self.memory)
         self.tally.begin(self.memory)
 
