@@ -130,7 +130,7 @@ async def test_nodes_behind_nginx_are_renewed_one_after_the_other_and_no_request
         body = playground / "event.json"
         body.write_text(json.dumps({"bookingId": setting.bookings[0], "kind": "impression", "visitorId": VISITOR}))
         in_the_history(history, body)
-        renewed, outcomes = 0, []
+        renewed, outcomes, logs = 0, [], []
         async with trio.open_nursery() as nursery:
             for client in clients_of(urls, answers, setting, SEED, stop):
                 if isinstance(client, Agent):
@@ -143,6 +143,7 @@ async def test_nodes_behind_nginx_are_renewed_one_after_the_other_and_no_request
                 number = renewed % len(nodes)
                 nodes[number].terminate()
                 assert await trio.to_thread.run_sync(nodes[number].wait) == 0, nodes[number].log()
+                logs.append(nodes[number].log())
                 nodes[number] = await trio.to_thread.run_sync(start, stack, number, ports[number])
                 renewed += 1
                 for place, load in enumerate(running):
@@ -153,7 +154,7 @@ async def test_nodes_behind_nginx_are_renewed_one_after_the_other_and_no_request
         await audit(urls, answers, setting)
         outcomes += [(load.name, load.outcome()) for load in running]
     sys.stdout.write(f"{renewed} renewals, {len(outcomes) * REQUESTS:,} requests\n")
-    told = "\n".join(each.log() for each in nodes)
+    told = "\n".join([*logs, *(each.log() for each in nodes)])
     for name, outcome in outcomes:
         assert outcome == ([REQUESTS, REQUESTS, 0, 0, 0], [REQUESTS, 0, 0, 0]), f"{name}, {renewed} renewals: {told}"
     for asked, counts in answers.outcomes.items():
