@@ -20,11 +20,12 @@ UNIQUE_VIOLATION = "23505"
 PLACES = 256
 """Places of keys: the values of their first byte."""
 
-CAREFUL_BATCHES = 64
+CAREFUL_BATCHES = 4
 """How many batches use the careful statement after one that contained a known key.
 
-Normally all keys are new, because a node remembers those it has committed. Others appear after its start, or when a
-visitor's events reach several nodes."""
+Normally all keys are new, because a node remembers the latest that it has committed. Others appear after its start, when a
+visitor's events reach several nodes, or when they come again later than a node remembers. The careful statement takes three
+round trips, and another attempt one: it pays while most batches have a known key."""
 
 
 def home_of(owner: str) -> int:
@@ -60,8 +61,6 @@ class PostgresEvents:
             sites = counted_by_site(rows, numbers) if by_site else ()
             if await self._record_new(database, offered, sites):
                 return [row.key for row in rows]
-            self._careful = CAREFUL_BATCHES
-        self._careful = max(0, self._careful - 1)
 
         async def work(connection: Connection) -> Collection[bytes]:
             recorded = await connection.fetchval(SQL.record, *offered)
@@ -75,7 +74,9 @@ class PostgresEvents:
             added: Collection[bytes] = batch_id.decided
             return added
 
-        return await database.transact(work)
+        added = await database.transact(work)
+        self._careful = CAREFUL_BATCHES if len(added) < len(rows) else max(0, self._careful - 1)
+        return added
 
     async def _record_new(self, database: Database, offered: Sequence[object], sites: Sequence[object]) -> bool:
         """Write the first attempt of a batch, with its counts by website if there are `sites`. Returns False, and writes
