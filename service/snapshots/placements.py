@@ -267,9 +267,8 @@ class Placements(SnapshotFollower):
     def rate_card(self, now_ms: int) -> Rendered:
         """The rate card."""
         if self._card is None or not self._card.holds(now_ms):
-            horizon = self._limits.horizon_weeks
-            card = rate_card(self.snapshot, self._reach, horizon, self._mode, now_ms)
-            self._card = _rendered(card, now_ms, rate_card_change_ms(self.snapshot, horizon, now_ms))
+            card = rate_card(self.snapshot, self._reach, self._limits.horizon_weeks, self._mode, now_ms)
+            self._card = _rendered(card, now_ms, rate_card_change_ms(self.snapshot, now_ms))
         return self._card
 
     def week_for(self, moment_ms: int | None, now_ms: int) -> int | None:

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Protocol
 
+from actors.bookings.decision import Week
 from actors.bookings.prices import price
 from actors.bookings.records import Slot
 from actors.bookings.reports import SlotReach
 from actors.bookings.slots import sells
-from actors.times import WEEK_MS, week_of, weeks_from
+from actors.times import DAY_MS, WEEK_MS, day_of, week_of, weeks_from
 from service.schemas.fields import BillingMode
 from service.schemas.inventory import FreeWeek, RateCard, RateCardSlot, Reach
 from service.schemas.rows import filled
@@ -21,12 +22,13 @@ MIN_BOOKINGS = 5
 
 
 class Offers(Protocol):
-    """The slots of a snapshot, and when they are free."""
+    """The slots of a snapshot, when they are free, and until when a week of one is not."""
 
     @property
     def slots(self) -> Sequence[Slot]: ...
+    @property
+    def unavailable(self) -> Mapping[Week, int]: ...
     def available(self, slot: Slot, week_ms: int, now_ms: int) -> bool: ...
-    def inventory_change_ms(self, week_ms: int, now_ms: int) -> int: ...
 
 
 def rate_card(
@@ -39,10 +41,12 @@ def rate_card(
     return RateCard(currency="usd", billingMode=mode, slots=slots, reach=_reach(list(reach.values())))
 
 
-def rate_card_change_ms(snapshot: Offers, horizon_weeks: int, now_ms: int) -> int:
-    """The next time at which the card changes, or earlier."""
-    weeks = weeks_from(week_of(now_ms), horizon_weeks + 1)
-    return min(snapshot.inventory_change_ms(week_ms, now_ms) for week_ms in weeks)
+def rate_card_change_ms(snapshot: Offers, now_ms: int) -> int:
+    """The next time at which the card changes, or earlier: a hold or an offer ends, or a day, after which the running week
+    costs less."""
+    offers = (slot.offer_ends_ms or 0 for slot in snapshot.slots)
+    moments = (*snapshot.unavailable.values(), *offers, (day_of(now_ms) + 1) * DAY_MS)
+    return min(moment for moment in moments if moment > now_ms)
 
 
 def _slot(snapshot: Offers, slot: Slot, weeks: Sequence[int], reach: SlotReach | None, now_ms: int) -> RateCardSlot:

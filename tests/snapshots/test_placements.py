@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from actors.bookings.records import Booking, PackageKind, Side, Slot
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.times import WEEK_MS
+from actors.times import WEEK_MS, day_of
 from service.snapshots.placements import NEVER_MS, PlacementsSnapshot, render_inventory, render_placements
+from service.snapshots.rate_card import rate_card, rate_card_change_ms
 from tests.snapshots.rows import NOON_MS, booking, content, hold, overview_of, slot, week
 
 Row = Slot | Booking
@@ -294,17 +295,20 @@ BOOKINGS = st.lists(
 )
 
 
-@given(SLOTS, BOOKINGS, st.integers(-1, 4), MOMENTS, MOMENTS)
-def test_an_answer_holds_exactly_until_it_changes(
-    sold: Slot, drawn: list[tuple[int, int, int | None]], number: int, now_ms: int, later_ms: int
-) -> None:
-    made = [
+def made(drawn: list[tuple[int, int, int | None]]) -> list[Booking]:
+    return [
         booking(f"b{start}", start=start, weeks=weeks)
         if until is None
         else hold(f"b{start}", until, start=start, weeks=weeks)
         for start, weeks, until in drawn
     ]
-    snapshot = snapshot_of(sold, *made)
+
+
+@given(SLOTS, BOOKINGS, st.integers(-1, 4), MOMENTS, MOMENTS)
+def test_an_answer_holds_exactly_until_it_changes(
+    sold: Slot, drawn: list[tuple[int, int, int | None]], number: int, now_ms: int, later_ms: int
+) -> None:
+    snapshot = snapshot_of(sold, *made(drawn))
     change_ms = snapshot.inventory_change_ms(week(number), now_ms)
     now, change = inventory(snapshot, number, now_ms), inventory(snapshot, number, min(change_ms, week(99)))
     assert (change != now) == (change_ms != NEVER_MS)
@@ -314,3 +318,14 @@ def test_an_answer_holds_exactly_until_it_changes(
     if rendered.holds(later_ms):
         assert render_placements(snapshot, later_ms).body == rendered.body
     assert now_ms < rendered.until_ms <= now_ms + WEEK_MS
+
+
+@given(SLOTS, BOOKINGS, MOMENTS, st.integers(0, 9 * DAY_MS))
+def test_a_rate_card_holds_until_something_in_it_changes(
+    sold: Slot, drawn: list[tuple[int, int, int | None]], now_ms: int, later_ms: int
+) -> None:
+    snapshot = snapshot_of(sold, *made(drawn))
+    change_ms = rate_card_change_ms(snapshot, now_ms)
+    assert now_ms < change_ms <= day_of(now_ms) * DAY_MS + DAY_MS
+    latest_ms = now_ms + later_ms % (change_ms - now_ms)
+    assert rate_card(snapshot, {}, 4, "test", latest_ms) == rate_card(snapshot, {}, 4, "test", now_ms)
