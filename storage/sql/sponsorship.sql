@@ -163,10 +163,11 @@ group by week_ms
 select revision from sponsorship_revision
 
 -- name: taken
--- Taken weeks of slots that are not retired. `until_ms` is the end of a hold, null once paid.
+-- Taken weeks of slots that are not retired. `until_ms` is the end of a hold, null once paid. Each booking is looked up, because
+-- a join may read all that there ever were.
 select slots.id as slot_id, week_ms,
-    case when bookings.status in ('reserved', 'checkout') then hold_ms end as until_ms
-from slots join slot_weeks as held on held.slot_id = slots.id join bookings on bookings.id = held.booking_id
+    (select hold_ms from bookings where id = held.booking_id and status in ('reserved', 'checkout')) as until_ms
+from slots join slot_weeks as held on held.slot_id = slots.id
 where retired_ms is null and week_ms >= $1
 order by slots.id, week_ms
 
