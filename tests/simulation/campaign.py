@@ -71,7 +71,7 @@ def add_regression(regression: Regression, why: str, path: Path = REGRESSIONS) -
     """Add a seed to the file unless it is already there."""
     if regression not in regressions(path):
         with path.open("a", encoding="utf-8") as file:
-            file.write(f"{regression}  # {why[:160]}\n")
+            file.write(f"{regression}  # {' '.join(why.split())[:160]}\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,7 @@ async def importer(client: Client) -> None:
 
 async def late_importer(client: Client) -> None:
     """Imports a file once all others are done, and waits until every node shows it."""
-    await trio.sleep(client.world.seconds + 1.0 - trio.current_time())
+    await trio.sleep_until(client.world.seconds + 1.0)
     await bring(client, [EntryId(kind, slug) for kind in Kind for slug in SLUGS], draft)
     await trio.sleep(LIFE_SECONDS)
 

@@ -104,12 +104,13 @@ class IssueFor:
 
 @dataclass(frozen=True, slots=True)
 class Rotate:
-    """A key that rotates itself. All requests with one idempotency `key` rotate it once."""
+    """A key that rotates itself, or that is rotated in a session. All requests with one idempotency `key` rotate it once."""
 
     key_id: str
     email: str
     grace_seconds: int
     key: str
+    session_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from actors.kernel.actor import Actor
 from actors.keys.actor import Issued, KeyActor
 from actors.keys.authorizations import Client
 from actors.keys.authorizer import Tokens
-from actors.keys.messages import ByAccount, ByKey, Key, KeysEnded, SuspensionSet
+from actors.keys.messages import ByAccount, ByKey, Key, KeysEnded, Rotated, SuspensionSet
 from actors.keys.messages import KeySaved as KeptKey
 from actors.sessions.actor import SessionActor, StartedSession, StartedSignIn
 from actors.sessions.messages import Session, SessionSaved
@@ -27,7 +27,7 @@ from service.api.operations import authorizations
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.sessions import MemorySessions
 from tests.simulation.faults import LinkedKeys, plain_reads, plainly
-from tests.simulation.history import Exchange, IssueFor, Renewal, SignIn, Typed, Within
+from tests.simulation.history import Exchange, IssueFor, Renewal, Rotate, SignIn, Typed, Within
 from tests.simulation.limits import BASE_URL
 from tests.simulation.register import RecordsDecisions, Registered, asking_from
 from tests.simulation.rules import BLOCKS
@@ -266,6 +266,27 @@ class Identity(NodeSide):
             IssueFor(email, True, scopes, name, granted_by=key.id),
             lambda: issue(granted_by=ByKey(key.id)),
         )
+
+    async def rotate(
+        self, token: str, key: Key, grace_seconds: int, idempotency_key: str
+    ) -> tuple[str, Rotated] | Refused:
+        """Rotate a key of the account of a session."""
+        answer = await self._as(
+            token,
+            "rotate",
+            lambda caller: Rotate(key.id, caller.email, grace_seconds, idempotency_key, caller.agent.id),
+            lambda caller: self.node.key_actor.rotate(
+                key.id,
+                caller.email,
+                caller.agent,
+                ByAccount(caller.agent.id),
+                grace_seconds=grace_seconds,
+                idempotency_key=idempotency_key,
+            ),
+        )
+        if isinstance(answer, tuple):
+            self.node.key_cache.forget(answer[1].changed)
+        return answer
 
     # Device logins.
 

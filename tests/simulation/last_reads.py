@@ -21,7 +21,7 @@ from tests.doubles.tables import Memory
 from tests.simulation import gadgets, people
 from tests.simulation.clients import Client
 from tests.simulation.history import Exchange, Renewal
-from tests.simulation.rules import DEVICES, SESSIONS
+from tests.simulation.rules import DEVICES, RULES, SESSIONS
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -31,6 +31,8 @@ OVER_SECONDS = 8.2
 """After that, sessions, device logins and the texts of programs have ended on each node."""
 MOST = 1_000
 """Bookings that the last reads show, and documents of each."""
+GRACE_SECONDS = 10
+"""How long a program's key works after its account has rotated it: longer than one of its texts."""
 PROGRAMS = 12
 """How many programs try what must not work."""
 LEAVERS = 6
@@ -100,13 +102,13 @@ def _chains(world: "World") -> list[Chain]:
 
 
 async def _come_again(world: "World", reader: Client, chain: Chain, number: int) -> None:
-    """End a key: by a token that is given up, with a key that it granted, or by an older token or a code that comes again.
-    Then refresh it."""
+    """End a key: by a token that is given up, with a key that it granted, or by an older token or a code that comes again, at
+    times after its account has rotated it. Then refresh it."""
     about, tokens = chain
     while len(tokens) < 3 and isinstance(newer := await _refresh(reader, tokens[-1], about), Tokens):
         tokens.append(newer)
     newest = Renewal(tokens[-1].refresh_token, about.client_id)
-    match number % 3:
+    match number % 4:
         case 0:
             key = tokens[0].key
             email = next(each.email for each in world.memory.accounts.values() if each.tenant_id == key.tenant_id)
@@ -114,9 +116,31 @@ async def _come_again(world: "World", reader: Client, chain: Chain, number: int)
             await reader.ask("end token", lambda node: node.identity.end_token(newest))
         case 1:
             await reader.ask("exchange", lambda node: node.identity.exchange(about))
-        case _:
+        case 2:
             await _refresh(reader, tokens[0], about)
+        case _:
+            await _rotate_and_come_again(world, reader, chain)
     await _refresh(reader, tokens[-1], about)
+
+
+async def _rotate_and_come_again(world: "World", reader: Client, chain: Chain) -> None:
+    """Refresh a key, rotate it in a session, so that its newest text still works, and send an older token. Use the text
+    until it ends."""
+    about, tokens = chain
+    tenant_id = tokens[0].key.tenant_id
+    email = next(each.email for each in world.memory.accounts.values() if each.tenant_id == tenant_id)
+    browser = await people.sign_in(reader, email)
+    fresh = await _refresh(reader, tokens[-1], about)
+    if browser is None or not isinstance(fresh, Tokens):
+        return
+    tokens.append(fresh)
+    token, key = browser.token, fresh.key
+    await reader.ask("rotate", lambda node: node.identity.rotate(token, key, GRACE_SECONDS, f"last-{key.id}"))
+    await _refresh(reader, tokens[0], about)
+    ended = trio.current_time()
+    while trio.current_time() < ended + RULES.access_life_ms / SECOND_MS:
+        await trio.sleep(0.3)
+        await reader.at_once(*[partial(reader.read, fresh.access_token, node) for node in world.nodes])
 
 
 async def _refresh(reader: Client, tokens: Tokens, about: Exchange) -> Any:
@@ -179,7 +203,7 @@ async def _leave_at_the_end(world: "World", reader: Client) -> None:
         return
     by_clock = sorted(world.nodes, key=lambda node: node.clock.now_ms())
     ends_ms = world.memory.sessions[first.session_id].expires_ms
-    await trio.sleep((ends_ms - by_clock[-1].clock.now_ms()) / SECOND_MS)
+    await trio.sleep(max(ends_ms - by_clock[-1].clock.now_ms(), 0) / SECOND_MS)
     await people.end(reader, second, first.session_id, by_clock[-1])
     await people.use(reader, first, by_clock[0])
 

@@ -207,7 +207,7 @@ class Recorder:
         self, request: told.Operation, name: str, intents: Sequence[told.Operation], *, answered: bool
     ) -> Operation:
         kind, caller, main = _asked_for(request, intents)
-        if main is not None and isinstance(main.about, told.Rotate):
+        if main is not None and isinstance(main.about, told.Rotate) and main.about.session_id is None:
             # A key rotates itself.
             caller = caller_of(self._texts[main.about.key_id])
         if main is not None and isinstance(main.about, told.IssueFor) and main.about.granted_by in self._texts:

@@ -116,7 +116,7 @@ def test_a_seed_that_failed_is_listed_once_with_its_violation(tmp_path: Path) ->
     path, regression = tmp_path / "regressions.txt", Regression(7, Scene.WHOLE, 30.0)
     path.write_text("# why\n\n3 keys 20\n")
     for _ in range(2):
-        add_regression(regression, "a_check: it was not so", path)
+        add_regression(regression, "a_check: it was\nnot so", path)
     assert regressions(path) == [Regression(3, Scene.KEYS, 20.0), regression]
     assert path.read_text().splitlines()[2:] == ["3 keys 20", "7 whole 30  # a_check: it was not so"]
 
