@@ -110,11 +110,14 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
     "no answer tells what a node asked the payment processor for, or through which page it was paid": (
         "end-waits-for-nobody",
         "foreign-session-pays",
+        "leased-refund-leased-again",
         "loss-refunded-too",
         "lost-answer-taken-for-declined",
         "order-of-all-ends-with-cents-left",
+        "overload-is-a-refusal",
         "refund-under-fresh-keys",
         "refund-without-a-lease",
+        "repeated-failure-is-final",
     ),
     "what a schedule refunds, and when, is no promise of the nine": (
         "one-step-at-a-time",
@@ -171,7 +174,11 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
     "a campaign that is refused too early is no promise of the nine": ("paused-for-ever",),
     "a failed request may have taken effect, also later": ("refund-not-followed", "refused-and-recorded-later"),
     "that a refused booking leaves no campaign is no promise of the nine": ("start-in-two-steps",),
-    "that requests are served is no promise of the nine": ("key-of-the-booking-alone", "map-never-read-again"),
+    "that requests are served is no promise of the nine": (
+        "key-of-the-booking-alone",
+        "late-page-refused",
+        "map-never-read-again",
+    ),
     "a hold that is over shows as expired, and its weeks are free, also before the sweeper has found it": (
         "sweeper-idle",
     ),
