@@ -1,10 +1,13 @@
 """The rules of administrators."""
 
+from dataclasses import replace
+
 import pytest
 
-from actors.keys.messages import Membership
+from actors.keys.messages import ByAccount, KeySaved, Membership
 from actors.keys.state import LockSet, rows_to_lock
-from tests.state.registry import ANN, BOB, NOON, SECOND, Registry
+from actors.values import Code, Refused, Scope
+from tests.state.registry import ANN, BOB, NOON, SECOND, SESSION, Registry
 
 CARL = "carl@example.org"
 
@@ -37,6 +40,29 @@ def test_an_administrator_is_removed_once(registry: Registry) -> None:
     assert registry.one(registry.revoke_admin(BOB)) == Membership((BOB,), 0)
     assert registry.administrators == {}
     assert actions(registry)[2:] == [("admin.revoked", ANN), ("admin.revoked", BOB)]
+
+
+@pytest.mark.parametrize(
+    ("scopes", "admin", "code"),
+    [
+        (None, True, Code.FORBIDDEN),
+        ((Scope.LIBRARY_READ, Scope.ADMIN_READ), False, Code.FORBIDDEN),
+        (None, False, None),
+        ((Scope.LIBRARY_READ,), True, None),
+    ],
+)
+def test_only_a_session_that_has_shown_a_passkey_grants_administration(
+    registry: Registry, scopes: tuple[Scope, ...] | None, admin: bool, code: Code | None
+) -> None:
+    registry.act(registry.grant_admin())
+    issue = registry.issue("2", scopes=scopes)
+    issue = replace(issue, key=replace(issue.key, admin=admin), granted_by=ByAccount(SESSION, administers=False))
+    answer = registry.one(issue)
+    if code is None:
+        assert isinstance(answer, KeySaved)
+    else:
+        assert isinstance(answer, Refused)
+        assert (answer.code, answer.hint) == (code, "/api/v1/account/passkeys")
 
 
 def test_a_removal_for_one_grant_leaves_others(registry: Registry) -> None:

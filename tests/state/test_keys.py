@@ -1,13 +1,16 @@
 """The rules of issuing and revoking keys, of tiers, and of the rows that a batch locks."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
+from actors.keys.issuing import END_NOTICE_MS
 from actors.keys.messages import Answer, KeySaved, TierSet
 from actors.keys.state import LockSet, rows_to_lock
 from actors.keys.validity import is_live
 from actors.shared.credentials import Kind
+from actors.shared.notices import notice
 from actors.values import Account, Code, Refused, Scope, Tenant, Tier
 from tests.doubles.conditions import count_live
 from tests.state.registry import ANN, BOB, MINUTE, NOON, SECOND, Registry, count_ids, token
@@ -68,6 +71,39 @@ def test_issuing_is_audited_and_not_announced_for_nobody_can_know_the_key_yet(re
     registry.act(issue)
     assert registry.audits[-1] == issue.audit
     assert (registry.last.touched_keys, registry.last.touched_tenants) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("by", "how"),
+    [
+        (None, "An operator of the service issued it."),
+        ("account", "Somebody who was signed in to your account created it."),
+        ("1", "Your key cs_anon_1... granted it."),
+    ],
+)
+def test_the_owner_is_mailed_of_each_new_key_and_how_it_was_made(registry: Registry, by: str | None, how: str) -> None:
+    letters = [notice(f"let_{name}", "new_key", ANN, NOON) for name in ("2", "3")]
+    issues = [registry.issue(name, scopes=READ, by=by) for name in ("2", "3")]
+    registry.act(*[replace(issue, notice=letter) for issue, letter in zip(issues, letters, strict=True)])
+    assert registry.last.outbox == [
+        replace(
+            letter, facts=json.dumps({"ends": "key", "target": f"k{name}", "label": f"cs_scoped_{name}", "how": how})
+        )
+        for name, letter in zip(("2", "3"), letters, strict=True)
+    ]
+
+
+def test_the_owner_is_to_be_told_before_a_new_key_ends(registry: Registry) -> None:
+    issue = registry.issue("2", scopes=READ)
+    registry.act(replace(issue, key=replace(issue.key, expires_ms=NOON + END_NOTICE_MS + 1)))
+    assert registry.keys["k2"].end_notice_ms == NOON + 1
+
+
+def test_records_of_what_ends_with_a_key_name_keys(registry: Registry) -> None:
+    registry.act(registry.issue("2", scopes=READ, by="1"))
+    revoke = registry.revoke("1")
+    registry.act(replace(revoke, audit=replace(revoke.audit, target_type="account")))
+    assert [(each.target_type, each.target_id) for each in registry.last.audits] == [("account", "k1"), ("key", "k2")]
 
 
 @pytest.mark.parametrize("scopes", [None, READ])

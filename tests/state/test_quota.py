@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from actors.clock import DAY_MS, day_of, month_of
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.quota.state import Caps, decide, rolled_over, seconds_to_end
-from actors.values import Code, Refused, Tenant, Tier
+from actors.values import NO_HINT, Code, Refused, Tenant, Tier
 from tests.fakes import utc_ms
 from tests.slow import shortened
 
@@ -241,6 +241,45 @@ def test_a_merged_tenant_sends_everyone_back_to_the_key(message: Message) -> Non
 @pytest.mark.parametrize("message", [charge, refund, Read("t")])
 def test_an_unknown_tenant_is_answered_like_a_merged_one(message: Message) -> None:
     assert ask(None, message) == Moved()
+
+
+# The accounts of one mailbox, of which none has paid.
+
+
+shared, of_other = Charge("t", usecase=False, siblings=("u", "gone")), Charge("u", usecase=False, siblings=("t",))
+
+
+@pytest.mark.parametrize(
+    ("counter", "cap", "code", "hint"),
+    [
+        ("month_used", 100_000, Code.QUOTA_EXHAUSTED, NO_HINT),
+        ("day_used", 10_000, Code.RATE_LIMITED, None),
+    ],
+)
+def test_they_share_a_cap_also_within_a_batch(counter: str, cap: int, code: Code, hint: str | None) -> None:
+    used: dict[str, Any] = {counter: cap - 4_002}
+    of_others: dict[str, Any] = {counter: 4_000}
+    tenants = {"t": replace(claimed, **used), "u": replace(claimed, id="u", **of_others)}
+    first, second, third = decide(tenants, [shared, of_other, shared], NOON, CAPS).answers
+    assert [type(first), type(second)] == [Metered, Metered]
+    assert isinstance(third, Refused)
+    assert (third.code, third.hint) == (code, hint)
+    assert "are used by the accounts of your mailbox. Try again" in third.message
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ({}, {"day": TODAY - 1, "day_used": 10_000}),
+        ({}, {"month": THIS_MONTH - 1, "month_used": 100_000}),
+        ({"day": TODAY + 1}, {"day_used": 10_000}),
+        ({"month": THIS_MONTH + 1}, {"month_used": 100_000}),
+    ],
+)
+def test_what_others_used_in_another_day_or_month_does_not_count(own: dict[str, Any], other: dict[str, Any]) -> None:
+    tenants = {"t": replace(claimed, **own), "u": replace(claimed, id="u", **other)}
+    [answer] = decide(tenants, [shared], NOON, CAPS).answers
+    assert isinstance(answer, Metered)
 
 
 # Batches.
