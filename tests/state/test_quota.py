@@ -265,6 +265,8 @@ def test_they_share_a_cap_also_within_a_batch(counter: str, cap: int, code: Code
     assert isinstance(third, Refused)
     assert (third.code, third.hint) == (code, hint)
     assert "are used by the accounts of your mailbox. Try again" in third.message
+    used_up: dict[str, Any] = {counter: cap - 4_000}
+    assert decide(tenants | {"t": replace(claimed, **used_up)}, [shared], NOON, CAPS).answers == [third]
 
 
 @pytest.mark.parametrize(
