@@ -14,10 +14,7 @@ CHECK_SECONDS = 0.1
 
 async def watch_cores(pids: Callable[[], Mapping[int, int]], waits: MutableMapping[int, Waits]) -> None:
     """Record continuously how long each node, or this process with its proxy and clients, had no core. `pids` are the
-    processes of the nodes now, by their numbers.
-
-    A sample cannot exceed the time since the previous one, since both may have waited at once.
-    """
+    processes of the nodes now, by their numbers."""
     known, waited = dict[int, int](), dict[int, float]()
     looked, own = trio.current_time(), waited_seconds(0)
     while True:
@@ -28,10 +25,15 @@ async def watch_cores(pids: Callable[[], Mapping[int, int]], waits: MutableMappi
                 waited_now = waited_seconds(pid)
                 # Waiting of another process during its start delayed no request.
                 since = waited[number] if known.get(number) == pid else waited_now
-                lacked = min(now - looked, max(0.0, waited_now - since) + own_now - own)
-                waits[number].note(now, lacked)
+                waits[number].note(now, lacked(now - looked, waited_now - since, own_now - own))
                 known[number], waited[number] = pid, waited_now
         looked, own = now, own_now
+
+
+def lacked(seconds: float, *grown: float) -> float:
+    """For how many of the `seconds` since the last sample there was no core, of processes whose waits have `grown`: no longer
+    than that, because they may have waited at once. A sum that shrinks has lost threads that have ended."""
+    return min(seconds, sum(max(0.0, each) for each in grown))
 
 
 def waited_seconds(pid: int) -> float:

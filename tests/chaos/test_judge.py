@@ -9,6 +9,7 @@ import pytest
 from actors.events.messages import Event, Kind
 from actors.events.state import SECRET_BYTES, VisitorHasher, visitor_of_day
 from tests.chaos.campaign import complaints
+from tests.chaos.cores import lacked
 from tests.chaos.history import (
     LOST,
     OTHER,
@@ -305,6 +306,12 @@ def test_a_node_that_heals_late_for_want_of_a_core_is_told_apart_too() -> None:
     verdict = story.verdict()
     assert verdict.found == []
     assert verdict.starved == ["a cut: node 1 recovered after 4.00 s, 2.00 s of it without a core"]
+
+
+def test_threads_that_have_ended_take_no_waits_away() -> None:
+    assert lacked(0.1, 0.0625, 0.03125) == 0.09375
+    assert lacked(0.1, 0.0625, -7.0) == lacked(0.1, -7.0, 0.0625) == 0.0625
+    assert lacked(0.1, 0.25, 0.0625) == 0.1
 
 
 def test_waits_are_added_up_over_the_processes_of_a_node() -> None:

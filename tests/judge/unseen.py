@@ -135,7 +135,6 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
     ),
     "the day of a charge or an event around midnight is not known": (
         "day-of-quota-goes-back",
-        "refund-of-yesterday-lowers-today",
         "secret-deleted-at-midnight",
         "yesterday-dropped",
     ),
