@@ -103,7 +103,6 @@ class EntryWork:
             return EntrySaved(current)
         self._round(message.id).saved[message.id] = entry
         self._entries[message.id] = entry
-        self._retired.pop(message.id, None)
         action = "entry.edited" if current else "entry.restored" if retired else "entry.created"
         self._audit(message.audit, action, {"fields": _changed_fields(known, entry)} if known else {})
         return EntrySaved(entry, created=current is None)

@@ -78,10 +78,10 @@ class VisitorHasher:
 
     def learn(self, secrets: Mapping[int, bytes], first_day: int) -> None:
         """Use the secrets of these days, and forget those of days before `first_day`, with what was made of them."""
-        begun = self._days[Unit.DAY]
-        for day in [day for day in begun if day < first_day or self._secrets.get(day) != secrets.get(day)]:
-            del begun[day]
-        self._secrets = {day: secret for day, secret in secrets.items() if day >= first_day}
+        known = {day: secret for day, secret in secrets.items() if day >= first_day}
+        if known != self._secrets:
+            self._secrets = known
+            self._days[Unit.DAY].clear()
 
     def _begin_day(self, day: int, unit: Unit) -> dict[tuple[str, str], blake2b]:
         if unit is Unit.DAY and day not in self._secrets:

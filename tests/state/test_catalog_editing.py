@@ -15,7 +15,7 @@ from actors.catalog.messages import (
     EntrySaved,
     Message,
 )
-from actors.catalog.state import Decision, Snapshot, decide
+from actors.catalog.state import Decision, Snapshot, decide, entries_to_read
 from actors.values import Code, Refused
 from tests.snapshots.editing import drafted, entry_id, put, retire
 
@@ -59,12 +59,34 @@ def test_a_retired_entry_comes_back_with_equal_content() -> None:
     assert audited(decision) == [("entry.restored", [])]
 
 
+@pytest.mark.parametrize("message", [put("bots/a", job="Another."), put("usecases/a"), retire("bots/a")])
+def test_a_change_is_later_than_the_one_before_whatever_the_clocks_of_their_nodes_say(message: Message) -> None:
+    ahead = replace(STORED, updated_ms=NOW_MS + 5)
+    [answer] = decided(Snapshot({NAME: ahead}, retired={entry_id("usecases/a"): ahead}), message).answers
+    assert isinstance(answer, EntrySaved | EntryRetired)
+    changed = answer.entry if isinstance(answer, EntrySaved) else answer.retired
+    assert changed.updated_ms == NOW_MS + 6
+
+
+def test_each_entry_is_read_once_and_in_order() -> None:
+    names = ["bots/b", "bots/a", "bots/b"]
+    assert entries_to_read([put(name) for name in names]) == [NAME, entry_id("bots/b")]
+
+
+def test_an_entry_is_retired_in_the_version_that_is_named() -> None:
+    [answer] = decided(HELD, retire("bots/a", Condition(versions=(STORED.version,)))).answers
+    assert isinstance(answer, EntryRetired)
+
+
 def test_an_entry_is_retired_once_and_an_unknown_one_is_not_found() -> None:
     decision = decided(HELD, retire("bots/a"), retire("bots/a"), retire("usecases/a"))
     gone = EntryRetired(replace(STORED, updated_ms=NOW_MS))
     assert decision.answers[:2] == [gone, gone]
     assert isinstance(decision.answers[2], Refused)
-    assert decision.answers[2].code is Code.NOT_FOUND
+    assert (decision.answers[2].code, decision.answers[2].message) == (
+        Code.NOT_FOUND,
+        "There is no use case with this slug.",
+    )
     assert audited(decision) == [("entry.retired", None)]
 
 

@@ -27,6 +27,7 @@ from actors.devices.messages import (
     ViewDevice,
 )
 from actors.devices.state import Decision, DeviceRules, Snapshot, rows_to_lock
+from actors.shared.notices import notice
 from actors.values import SIGN_IN, Account, AuditRecord, Code, Refused
 from tests.fakes import SeededEntropy
 from tests.state.manners import well_kept, well_said
@@ -474,11 +475,35 @@ def test_a_session_that_is_gone_decides_nothing() -> None:
         assert (word(answer), isinstance(answer, Refused) and answer.hint) == ("unauthorized", SIGN_IN)
 
 
+def test_the_owner_is_mailed_of_each_key_that_a_device_gets_and_why() -> None:
+    devices = [device(Status.APPROVED), device(Status.APPROVED, id="dev_2", code_hash=b"e" * 32, user_code="DDDD")]
+    keys = [KEY, replace(KEY, id="key_2", hash=b"l" * 32)]
+    letters = [notice(f"let_{each.id}", "new_key", "", NOW) for each in keys]
+    polls = [
+        replace(poll(key), code_hash=each.code_hash, notice=letter)
+        for each, key, letter in zip(devices, keys, letters, strict=True)
+    ]
+    how = "You approved it for a device, on the page that asks for a code."
+    facts = [{"ends": "key", "target": each.id, "label": "cs_user_Abcd", "how": how} for each in keys]
+    assert decide(snapshot(*devices, live=2), polls, NOW, RULES).outbox == [
+        replace(letter, recipient=ANN, facts=json.dumps(told)) for letter, told in zip(letters, facts, strict=True)
+    ]
+
+
 def test_what_a_batch_wants_is_sorted_and_named_once() -> None:
     rows = rows_to_lock(
-        [deciding(who="bob"), look("BBBB"), deciding(), poll(), poll(), Start(device(), ("WWWW", "DDDD"))]
+        [
+            deciding(who="bob"),
+            look("BBBB"),
+            deciding(),
+            poll(),
+            poll(),
+            Start(device(), ("WWWW", "DDDD")),
+            EndApproved(BOB),
+        ]
     )
     assert rows.code_hashes == (HASH,)
     assert rows.user_codes == ("BBBB", CODE, "DDDD", "WWWW")
     assert rows.session_ids == ("ses_ann", "ses_bob")
     assert rows.emails == (ANN, BOB)
+    assert rows.approved_of == (BOB,)

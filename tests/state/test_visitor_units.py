@@ -47,6 +47,7 @@ def test_keys_of_a_day_need_its_secret_and_the_servers_and_are_never_those_of_a_
     ]
     assert len(set(keys)) == 4
     assert keys[1] == keys[2]
+    assert keys[0].hex() == "5ef45007274072daae86757608d77b33", "an update in the middle of a day counts nobody twice"
 
 
 def test_without_the_secret_of_a_day_its_events_are_refused_and_others_are_not() -> None:
