@@ -53,6 +53,8 @@ class Registry:
     administrators: dict[str, int] = field(default_factory=dict)
     letters: dict[bytes, CodeMailCount] = field(default_factory=dict)
     authorizations: dict[str, Authorization] = field(default_factory=dict)
+    guarded: set[str] = field(default_factory=set)
+    """The emails of accounts with a passkey."""
     outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     last: Decision = field(default_factory=Decision)
@@ -126,6 +128,7 @@ class Registry:
             made_today=made,
             hashes=hashes,
             owners={account.tenant_id: account.email for account in self.accounts.values()} if hashes else {},
+            guarded=frozenset(rows.claimants) & self.guarded,
             authorizations=authorized,
             open_codes=opened,
         )

@@ -1,11 +1,13 @@
 """The rules of administrators."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from actors.keys.messages import ByAccount, KeySaved, Membership
 from actors.keys.state import LockSet, rows_to_lock
+from actors.shared.notices import notice
 from actors.values import Code, Refused, Scope
 from tests.state.registry import ANN, BOB, NOON, SECOND, SESSION, Registry
 
@@ -63,6 +65,19 @@ def test_only_a_session_that_has_shown_a_passkey_grants_administration(
     else:
         assert isinstance(answer, Refused)
         assert (answer.code, answer.hint) == (code, "/api/v1/account/passkeys")
+
+
+def test_new_administrators_are_mailed_of_the_time_of_their_grant() -> None:
+    registry = Registry()
+    letters = {email: notice(f"let_{email}", "new_administrator", email, NOON) for email in (ANN, BOB, CARL)}
+    told = {
+        email: replace(letter, facts=json.dumps({"ends": "admin", "target": str(NOON), "label": email}))
+        for email, letter in letters.items()
+    }
+    registry.act(replace(registry.bootstrap(ANN, BOB), notices=(letters[BOB], letters[ANN])))
+    assert registry.last.outbox == [told[ANN], told[BOB]]
+    registry.act(replace(registry.grant_admin(CARL), notice=letters[CARL]))
+    assert registry.last.outbox == [told[CARL]]
 
 
 def test_a_removal_for_one_grant_leaves_others(registry: Registry) -> None:

@@ -207,6 +207,7 @@ def test_a_refresh_token_from_before_the_last_one_revokes_at_once(registry: Regi
     registry.act(refresh(registry, 1))
     assert code(registry.one(refresh(registry, 0))) is Code.INVALID_GRANT
     assert registry.keys["k1"].revoked_ms is not None
+    assert json.loads(registry.audits[-1].changes) == {"reason": "replayed_refresh_token"}
 
 
 def test_a_repetition_under_another_secret_of_the_server_revokes(registry: Registry) -> None:
@@ -257,6 +258,7 @@ def test_a_refresh_token_that_comes_again_revokes_a_key_that_is_over_but_may_sti
     assert registry.keys["k1"].revoked_ms is None, "the newest token ends nothing"
     assert code(registry.one(refresh(registry, 0))) is Code.INVALID_GRANT
     assert registry.keys["k1"].revoked_ms == registry.now_ms
+    assert json.loads(registry.audits[-1].changes) == {"reason": "replayed_refresh_token"}
     assert registry.last.touched_keys == [key.hash], "all nodes hear of it"
 
 

@@ -14,6 +14,7 @@ from actors.keys.suspension import suspended
 from actors.shared.code_mails import CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.shared.credentials import Kind
+from actors.shared.notices import notice
 from actors.values import AcceptedTerms, Account, AuditRecord, Code, Done, Refused, Tenant, Tier
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, RIGHT, SECOND, WRONG, Registry, token
 
@@ -273,6 +274,31 @@ def test_a_key_that_has_expired_can_be_claimed() -> None:
     registry.act(registry.start("1"))
     assert isinstance(registry.one(registry.complete("1")), Claimed)
     assert registry.keys["k1"].expires_ms is None
+
+
+def test_the_owner_is_mailed_of_each_claim(registry: Registry) -> None:
+    registry.act(registry.mint("2"), registry.start("2"))
+    letters = [notice(f"let_{name}", "new_key", ANN, NOON) for name in "12"]
+    claims = [replace(registry.complete(name), notice=letter) for name, letter in zip("12", letters, strict=True)]
+    registry.act(*claims)
+    how = "Somebody claimed it with the code that was mailed to you."
+    assert registry.last.outbox == [
+        replace(letter, facts=json.dumps({"ends": "key", "target": f"k{name}", "label": f"cs_anon_{name}", "how": how}))
+        for name, letter in zip("12", letters, strict=True)
+    ]
+
+
+def test_an_account_with_a_passkey_takes_no_key_by_email_and_repeats_earlier_claims(registry: Registry) -> None:
+    registry.act(registry.complete("1"))
+    registry.guarded.add(ANN)
+    registry.act(registry.mint("2"), registry.start("2"))
+    again, refused = registry.act(registry.complete("1"), registry.complete("2"))
+    assert isinstance(again, Claimed)
+    assert (refusal(refused).code, refusal(refused).hint) == (Code.FORBIDDEN, "/dashboard")
+    assert refusal(refused).message == (
+        "This account has a passkey, so it takes no keys by email. Sign in, and create a key on the dashboard."
+    )
+    assert registry.keys["k2"].tenant_id == "t2"
 
 
 def test_a_claim_is_announced_to_all_nodes(registry: Registry) -> None:
