@@ -69,7 +69,6 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "first-letters-refused",
         "guess-kills-code",
         "guess-of-another-browser",
-        "guesses-lost-under-contention",
         "guesses-not-afresh",
         "guesses-once-a-batch",
         "guesses-one-too-few",
