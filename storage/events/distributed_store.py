@@ -15,6 +15,7 @@ from actors.values import BatchId, TransientStorageError
 from storage.connection.pool import Connection, Database, worker_limits
 from storage.events.distribution import COORDINATOR, PlaceMap, Worker, read_places
 from storage.events.divided_batches import DividedBatches, Elsewhere, Part
+from storage.events.packing import keys_without, rows_in_order
 from storage.events.partitions import EventPartitions
 from storage.events.store import PostgresEvents
 from storage.rows.statements import statements
@@ -65,18 +66,21 @@ class DistributedEvents(PostgresEvents):
         with _elsewhere(), self._distributed.expected(day):
             return await self._record_at(self._pool_of(worker), part.place, part.id, day, part.rows)
 
-    async def settle_part(self, worker: int, part: Part, day: int) -> bool:
+    async def settle_part(self, worker: int, part: Part, day: int) -> Collection[bytes] | None:
         place, owner, seq, settled = part.place, part.id.owner, part.id.seq, f"{part.id.owner}-settled"
 
-        async def work(connection: Connection) -> bool:
-            is_new = await connection.fetchval(SQL.record, place, owner, seq, day, [], [], []) is not None
-            if is_new:
-                # For a repetition of this: whether the id was recorded here.
-                await connection.fetchval(SQL.record, place, settled, seq, day, [], [], [])
-            return not is_new and not await connection.fetchval(SQL.is_journalled, place, settled, seq)
+        async def work(connection: Connection) -> Sequence[int] | None:
+            if await connection.fetchval(SQL.record_new, place, owner, seq, day, [], [], []):
+                # For a repetition of this: the id was recorded here.
+                await connection.fetchval(SQL.record_new, place, settled, seq, day, [], [], [])
+                return None
+            if await connection.fetchval(SQL.is_journalled, place, settled, seq):
+                return None
+            return await connection.fetchval(SQL.record, place, owner, seq, day, [], [], [], []) or ()
 
         with _elsewhere():
-            return await self._pool_of(worker).transact(work)
+            known = await self._pool_of(worker).transact(work)
+        return None if known is None else keys_without(rows_in_order(part.rows), known)
 
     async def read_places(self) -> PlaceMap:
         return await read_places(self._database)

@@ -64,9 +64,9 @@ class Workers(Protocol):
         """Commit a part on a worker, unless its id is in the journal; returns the keys that were new."""
         ...
 
-    async def settle_part(self, worker: int, part: Part, day: int) -> bool:
-        """Returns whether an attempt to record a part has committed. If not, none can commit any more: its id is taken.
-        Can be repeated if its own outcome is unknown."""
+    async def settle_part(self, worker: int, part: Part, day: int) -> Collection[bytes] | None:
+        """Returns the keys that were new if an attempt to record a part has committed. Otherwise None, and none can commit
+        any more: its id is taken. Can be repeated if its own outcome is unknown."""
         ...
 
     async def read_places(self) -> PlaceMap:
@@ -155,11 +155,12 @@ class DividedBatches:
             return
         try:
             part.is_settling = part.in_doubt
-            if part.in_doubt and await self._workers.settle_part(self.places.of[part.place], part, day):
-                part.added = part.id.decided
-                part.in_doubt = part.is_settling = False
-            else:
+            if part.in_doubt:
+                part.added = await self._workers.settle_part(self.places.of[part.place], part, day)
+            if part.added is None:
                 plan.replace(part, self._parts(batch_id, part.rows, plan.used))
+            else:
+                part.in_doubt = part.is_settling = False
         except Elsewhere:
             pass
         except Exception as error:

@@ -5,10 +5,9 @@ concatenated in one bytea.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from actors.events.messages import Kind, Row
-from actors.events.state import KEY_BYTES
 
 Packed = tuple[list[int], list[bool], list[bytes]]
 """The groups of a batch: booking numbers, whether they are clicks, and their concatenated keys."""
@@ -50,6 +49,12 @@ def counted_by_site(rows: Iterable[Row], numbers: Mapping[str, int]) -> SiteCoun
     )
 
 
-def keys_in(piece: bytes) -> list[bytes]:
-    """The keys that were concatenated."""
-    return [piece[at : at + KEY_BYTES] for at in range(0, len(piece), KEY_BYTES)]
+def rows_in_order(rows: Iterable[Row]) -> list[Row]:
+    """Sorted rows in the order of `packed`."""
+    return sorted(rows, key=lambda row: _impressions_first((row.booking_id, row.kind)))
+
+
+def keys_without(rows: Iterable[Row], positions: Collection[int]) -> list[bytes]:
+    """The keys of rows without those at these positions, which begin with 1."""
+    left_out = set(positions)
+    return [row.key for position, row in enumerate(rows, 1) if position not in left_out]

@@ -27,7 +27,9 @@ order by place
 
 -- name: lacks
 -- A function for recording events that this server does not have, or that the role may not call. Null if there is none.
-select min(name) from unnest(array['record_new_events', 'record_events', 'require_local_places', 'count_event_sites']) as name
+select min(name) from unnest(array[
+    'record_new_events', 'record_events', 'record_event_batch', 'require_local_places', 'count_event_sites'
+]) as name
 where not coalesce((
     select bool_and(has_function_privilege(oid, 'execute')) from pg_proc
     where proname = name and pronamespace = 'public'::regnamespace

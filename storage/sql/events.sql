@@ -8,13 +8,10 @@ select record_new_events($1, $2, $3, $4, $5, $6, $7)
 -- The same, with the counts of the batch by website.
 select case when record_new_events($1, $2, $3, $4, $5, $6, $7) then count_event_sites($1, $4, $8, $9, $10, $11) else false end
 
--- name: count_sites
--- Add to the counts by website, in the transaction that records: place, day, bookings, websites, impressions, clicks.
-select count_event_sites($1, $2, $3, $4, $5, $6)
-
 -- name: record
--- Record the keys of a batch that are new. Returns them concatenated, or null if the batch's id is in the journal.
-select record_events($1, $2, $3, $4, $5, $6, $7)
+-- Record the keys of a batch that are new, as one transaction, with the website of each key if they are counted. Returns the
+-- positions of the others, also if the batch's id is in the journal.
+select record_event_batch($1, $2, $3, $4, $5, $6, $7, $8)
 
 -- name: is_journalled
 -- Whether the journal of a place has this number of an owner.

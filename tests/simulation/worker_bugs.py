@@ -24,19 +24,19 @@ class MovedPlacesNotChecked(WorkerEvents):
 class DoubtDividedAnew(WorkerEvents):
     """A part that may have committed is divided anew before it is settled."""
 
-    async def settle_part(self, worker: int, part: Part, day: int) -> bool:
-        return False
+    async def settle_part(self, worker: int, part: Part, day: int) -> None:
+        return None
 
 
 @BUGS.part("workers")
 class SettledTakenForCommitted(WorkerEvents):
     """A part whose id was taken to settle it counts as committed."""
 
-    async def settle_part(self, worker: int, part: Part, day: int) -> bool:
+    async def settle_part(self, worker: int, part: Part, day: int) -> Collection[bytes] | None:
         at = self._at(worker, part)
-        name = at.owner, at.seq
-        before = name in self._cluster.settled
-        return await super().settle_part(worker, part, day) or before
+        before = (at.owner, at.seq) in self._cluster.settled
+        added = await super().settle_part(worker, part, day)
+        return at.decided if added is None and before else added
 
 
 @BUGS.part("workers")

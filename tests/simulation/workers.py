@@ -131,7 +131,7 @@ class WorkerEvents:
                 self._cluster.move(self._world.faults.stream("cluster"), part.place)
             raise
 
-    async def settle_part(self, worker: int, part: Part, day: int) -> bool:
+    async def settle_part(self, worker: int, part: Part, day: int) -> Collection[bytes] | None:
         self._reach(worker)
         at = self._at(worker, part)
         name, decided = (at.owner, at.seq), at.decided
@@ -141,9 +141,9 @@ class WorkerEvents:
             added: Collection[bytes] = decided
             return added
 
-        part.id.decided = await self._link.transact(at, take)
+        added = await self._link.transact(at, take)
         self._world.count("part settled: " + ("not committed" if name in self._cluster.settled else "committed"))
-        return name not in self._cluster.settled
+        return None if name in self._cluster.settled else added
 
     async def read_places(self) -> PlaceMap:
         await plainly(self._link.before())

@@ -20,8 +20,8 @@ SLOW_SECONDS = 0.05
 COMMIT = b"Q\x00\x00\x00\x0bcommit\x00"
 PARSE = re.compile(rb"P.{4}(__asyncpg_\w+__)\x00(.*?)\x00", re.DOTALL)
 BIND = re.compile(rb"B.{4}\x00(__asyncpg_\w+__)\x00", re.DOTALL)
-ITS_OWN_TRANSACTION = b"select record_new_events("
-"""Part of `record_new`, the only statement that is a transaction of its own: its execution is its commit."""
+ITS_OWN_TRANSACTION = (b"select record_new_events(", b"select record_event_batch(")
+"""Parts of `record_new` and `record` of events, which are transactions of their own: their execution is their commit."""
 
 
 class Weather(Enum):
@@ -50,7 +50,7 @@ class Line:
     def commits(self, sent: bytes) -> bool:
         """Whether the bytes sent by the client contain a commit."""
         for name, text in PARSE.findall(sent):
-            if ITS_OWN_TRANSACTION in text:
+            if any(each in text for each in ITS_OWN_TRANSACTION):
                 self._transactions.add(name)
         return COMMIT in sent or not self._transactions.isdisjoint(BIND.findall(sent))
 

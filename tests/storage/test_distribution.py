@@ -16,10 +16,12 @@ from storage.rows.statements import statements
 from storage.schema import FOLDER, SchemaDrift, migrate, migrations
 from tests.conftest import Server
 from tests.stores.conftest import stores_over_workers
-from tests.stores.distributed import CITUS_URL, address_of, distributed, on_citus, stand_in
+from tests.stores.distributed import CITUS_URL, address_of, distributed, empty_on_citus, on_citus, stand_in
 from tests.stores.tallies import Tally, keys_of, rows
 
 SQL = Path(__file__).resolve().parents[2] / "storage" / "sql"
+LAST_RELEASE, LAST_DISTRIBUTED = 27, 3
+"""The newest migrations of the last release, and the newest of those that distribute."""
 DISTRIBUTION = (SQL.parent / "migrations" / "distributed" / "0001_event_places.sql").read_text(encoding="utf-8")
 OLD = """
 create or replace function citus_stand_in.citus_version() returns text language sql
@@ -217,6 +219,25 @@ async def test_a_real_engine_takes_the_migrations_the_partitions_and_every_state
         assert list(await tally.record(20_000, some)) == []
         assert await tally.counts() == {(f"bok_{booking}", 20_000): (3, 0) for booking in range(9)}
         assert list(await tally.stores.events.drop_before(20_002)) == [20_000, 20_001]
+
+
+@pytest.mark.skipif(
+    CITUS_URL is None, reason="CATALOG_TEST_CITUS_URL names no Citus, which alone can show what it takes"
+)
+async def test_a_real_engine_with_the_tables_of_the_last_release_takes_the_newer_migrations(tmp_path: Path) -> None:
+    """Citus refuses some changes of tables that are distributed already."""
+    for part, newest in (("", LAST_RELEASE), ("distributed", LAST_DISTRIBUTED)):
+        (tmp_path / part).mkdir(exist_ok=True)
+        for path in (FOLDER / part).glob("*.sql"):
+            if int(path.name[:4]) <= newest:
+                shutil.copy(path, tmp_path / part)
+    async with empty_on_citus() as target, open_database(target) as database:
+        assert len(await migrate(database, tmp_path, distributed=True)) == LAST_RELEASE + LAST_DISTRIBUTED
+        assert await migrate(database, distributed=True)
+        tally = Tally(await stores_over_workers(database))
+        for batch in (rows(range(3)), rows(range(5)), rows(range(7))):
+            await tally.record(20_000, batch)
+        assert await tally.counts() == {("bok_1", 20_000): (7, 0)}
 
 
 def test_conflict_updates_call_no_function() -> None:

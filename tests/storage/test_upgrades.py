@@ -144,6 +144,6 @@ async def test_a_database_is_not_upgraded_before_its_events_have_moved(
 
 async def test_the_functions_that_record_events_are_not_planned_for_each_call(database: Database) -> None:
     rows = await database.fetch(
-        "select proname, proconfig from pg_proc where proname in ('record_events', 'record_new_events')"
+        "select proname, proconfig from pg_proc where proname in ('record_events', 'record_new_events', 'record_event_batch')"
     )
-    assert [row["proconfig"] for row in rows] == [["plan_cache_mode=force_generic_plan"]] * 2
+    assert [row["proconfig"] for row in rows] == [["plan_cache_mode=force_generic_plan"]] * 3

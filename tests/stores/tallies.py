@@ -46,13 +46,11 @@ class Tally:
         return BatchId(self.owner, self.batches)
 
     def abandoned(self, some: Sequence[Row]) -> BatchId:
-        """A batch whose first attempt may still be under way, with no key that it would add."""
+        """A batch whose first attempt may still be under way."""
         batch_id = self.next_batch_id()
         if isinstance(self.stores.events, DistributedEvents):
             for part in self.stores.events.batches.plan(batch_id, some).parts:
-                part.id.decided, part.in_doubt = [], True
-        else:
-            batch_id.decided = []
+                part.in_doubt = True
         return batch_id
 
     async def record(self, day: int, some: Sequence[Row], batch_id: BatchId | None = None) -> Collection[bytes]:

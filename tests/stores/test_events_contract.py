@@ -84,6 +84,17 @@ async def test_a_committed_batch_is_not_written_again_and_returns_what_it_added(
     assert await tally.counts() == {("bok_1", DAY): (3, 0)}
 
 
+async def test_another_attempt_of_a_committed_batch_that_lacks_a_row_returns_what_the_first_one_added(
+    tally: Tally,
+) -> None:
+    """Between two attempts a deduper may learn that another batch has offered a key, too."""
+    await tally.record(DAY, rows([1]))
+    batch_id = tally.next_batch_id()
+    await tally.record(DAY, rows([1, 2, 3, 4]), batch_id)
+    assert set(await tally.record(DAY, rows([3, 4]), batch_id)) == keys_of(rows([2, 3, 4]))
+    assert await tally.counts() == {("bok_1", DAY): (4, 0)}
+
+
 async def test_each_owner_has_batch_ids_of_its_own(tally: Tally, stores: Stores) -> None:
     other = Tally(stores, "other/events")
     await tally.record(DAY, rows([1]))
@@ -96,7 +107,7 @@ async def test_a_batch_that_arrives_after_a_later_one_is_not_written(stores: Sto
     other = early._replace(key=early.key[:1] + bytes(15))
     late = tally.abandoned([other])
     await tally.record(DAY, [early], BatchId(tally.owner, 7))
-    assert list(await stores.events.record(late, DAY, [other])) == []
+    await stores.events.record(late, DAY, [other])
     assert counted(await tally.keys()) == await tally.counts() == {("bok_1", DAY): (1, 0)}
 
 

@@ -259,7 +259,7 @@ async def test_an_attempt_that_arrives_after_its_batch_was_split_anew_writes_not
         await change(database, MOVE)
         assert set(await tally.record(DAY, SOME, batch_id)) == keys_of(SOME)
         attempt: list[object] = [early.place, tally.owner, batch_id.seq, DAY, [], [], []]
-        assert await database.fetchval(SQL.record, *attempt) is None
+        assert await database.fetchval(SQL.record_new, *attempt) is False
         assert await stored(tally) == keys_of(SOME)
 
 
