@@ -31,7 +31,7 @@ def main() -> int:
     )
     parser.add_argument("--scene", type=Scene, choices=list(Scene), help="this scene, not the one whose turn it is")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="virtual seconds of each run")
-    parser.add_argument("--bug", choices=sorted(BUGS), help="plant this bug")
+    parser.add_argument("--bug", choices=sorted(BUGS), metavar="NAME", help="plant this bug")
     parser.add_argument("--workers", type=int, default=0, help="processes of a campaign; as many as cores by default")
     parser.add_argument("--trace", action="store_true", help="print every step of the scheduler")
     parser.add_argument(

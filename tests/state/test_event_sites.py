@@ -5,7 +5,7 @@ import pytest
 from actors.events.messages import Event, Kind
 from actors.events.sites import Candidates, host_of
 from actors.events.state import rows_of
-from storage.events.packing import counted_by_site
+from storage.events.packing import counted_by_site, keys_without, packed, rows_in_order
 
 DAY = 20_000
 
@@ -101,3 +101,16 @@ def test_rows_keep_the_website_of_their_events_and_are_counted_by_it() -> None:
     assert [(row.booking_id, row.key, row.site) for row in rows] == [("a", b"1", 7), ("a", b"2", 7), ("b", b"3", 0)]
     assert counted_by_site(rows, {"a": 5, "b": 4}) == ([4, 5], [0, 7], [0, 2], [1, 0])
     assert rows_of(events, [b"3", b"2", b"1"])[0].site is None
+
+
+def test_rows_are_numbered_in_the_order_in_which_they_are_packed() -> None:
+    """Booking by booking, impressions first: a database says by position which of them it knew."""
+    kinds = [Kind.CLICK, Kind.IMPRESSION, Kind.CLICK, Kind.IMPRESSION]
+    events = [Event(booking, kind, f"v{number}") for booking in ("b", "a") for number, kind in enumerate(kinds)]
+    rows = rows_of(events, [bytes([number]) * 16 for number in (7, 2, 5, 4, 3, 6, 1, 8)])
+    bookings, clicks, groups = packed(rows, {"a": 9, "b": 4})
+    assert (bookings, clicks) == ([9, 9, 4, 4], [False, True, False, True])
+    in_order = rows_in_order(rows)
+    assert b"".join(row.key for row in in_order) == b"".join(groups)
+    assert [row.kind for row in in_order] == [Kind.IMPRESSION, Kind.IMPRESSION, Kind.CLICK, Kind.CLICK] * 2
+    assert keys_without(in_order, [1, 8]) == [row.key for row in in_order[1:-1]]
