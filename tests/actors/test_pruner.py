@@ -83,7 +83,7 @@ async def test_the_log_has_the_sum_of_all_batches(caplog: pytest.LogCaptureFixtu
 
 async def test_the_least_limits_will_do() -> None:
     heap = Heap(2)
-    least = PrunerLimits(sweep_seconds=0.5, rows=1, batches=1)
+    least = PrunerLimits(sweep_seconds=0.5, rows=1, batches=1, pause_seconds=0.0)
     async with running([Pruner([heap.pruning()], TrioClock(NOON), least)]):
         await trio.sleep(0.6)
     assert [at for at, _, _ in heap.calls] == [0, 0.5]

@@ -48,6 +48,27 @@ async def test_after_a_bug_the_actor_has_loaded_again_and_serves_under_new_batch
     assert book.attempts == [(1, ["a"]), (2, ["bug"]), (3, ["b"])]
 
 
+async def test_failures_of_batches_and_of_starts_are_counted_once_each() -> None:
+    book = Notebook(loads=[None, RuntimeError("a bug")])
+    async with running([book]):
+        await fail(book)
+        await trio.sleep(1)
+        assert book.failures == 2
+    assert book.state is State.STOPPED
+
+
+@pytest.mark.parametrize(("error", "words"), [(StorageUnavailable("away"), "away"), (KeyError("x"), "KeyError('x')")])
+async def test_a_restart_is_logged_with_an_expected_error_in_words_and_a_bug_by_its_class(
+    error: Exception, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    book = Notebook(loads=[None, error])
+    async with running([book]):
+        await fail(book)
+        await trio.sleep(1)
+    restarts = [each for each in caplog.messages if "restarts" in each]
+    assert restarts[1] == f"notebook restarts after a failure: {words}"
+
+
 async def test_what_waited_in_the_mailbox_or_came_during_the_restart_is_served_after_it() -> None:
     book = Notebook(before=[1.0], loads=[None, 5.0], limits=ActorLimits())
     async with running([book]):

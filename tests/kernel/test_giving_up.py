@@ -9,8 +9,9 @@ import pytest
 import trio
 
 from actors.kernel.actor import Actor, ActorLimits
-from actors.kernel.mailbox import answer_due
+from actors.kernel.mailbox import Envelope, answer_due
 from actors.kernel.supervision import Intensity, running
+from actors.kernel.waiting_callers import WaitingCallers
 from actors.values import ActorFailed, BatchId, Overloaded, StorageUnavailable
 
 ANSWER_SECONDS = 4.5
@@ -75,3 +76,10 @@ async def test_the_work_of_callers_without_an_answer_is_undone_and_nobody_waits_
     assert len(ledger.stored) == len(set(ledger.stored))
     assert ledger.stored
     assert sorted(ledger.undone) == sorted(set(ledger.stored) - answered)
+
+
+async def test_callers_are_counted_in_whatever_order_they_are_due() -> None:
+    waiting = WaitingCallers[int, int]()
+    for due in (5.0, 3.0, 6.0, 1.0):
+        waiting.add(Envelope(1, due=due))
+    assert len(waiting) == 4

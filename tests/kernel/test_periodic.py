@@ -78,7 +78,10 @@ async def test_an_outage_is_logged_once_and_its_end_too(caplog: pytest.LogCaptur
     task = Rounds([None, AWAY, Contended(), None, AWAY])
     with caplog.at_level(logging.INFO, "tests.kernel"):
         async with running([task]):
-            await trio.sleep(30)
+            await trio.sleep(11)
+            assert repr(task) == "<Rounds running failing>"
+            await trio.sleep(19)
+    assert repr(task) == "<Rounds stopped>"
     assert task.begun == [0, 10, 12, 14, 24, 26]
     failed = "the background task rounds failed, retrying in 2 s (with what it has): away"
     ended = "the background task rounds recovered"
@@ -100,11 +103,17 @@ async def test_a_retry_comes_no_later_than_the_next_round_would() -> None:
 
 @pytest.mark.parametrize("error", [RuntimeError("a bug"), Overloaded()])
 async def test_an_error_that_is_not_tolerated_restarts_it(error: Exception) -> None:
-    task = Rounds([error])
+    task = Rounds([error, error])
     async with running([task]):
         await trio.sleep(5)
-        assert task._restarts == 1
-    assert task.begun == [0, 0]
+    assert task.begun == [0, 0, 0]
+
+
+async def test_an_error_that_is_not_tolerated_leaves_it_failed() -> None:
+    task = Rounds([RuntimeError("a bug")])
+    with pytest.raises(RuntimeError, match="a bug"):
+        await task.run()
+    assert task.state is State.FAILED
 
 
 async def test_an_error_that_is_tolerated_but_unexpected_has_its_traceback_logged(
@@ -115,8 +124,20 @@ async def test_an_error_that_is_tolerated_but_unexpected_has_its_traceback_logge
     async with running([task]):
         await trio.sleep(5)
     [record] = caplog.records
+    assert record.getMessage().endswith(": it met a bug")
     assert record.exc_info is not None
     assert task.begun == [0, 2]
+
+
+async def test_an_outage_of_a_task_that_cannot_help_itself_meanwhile_is_logged_without_a_remark(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Helpless(Rounds):
+        _meanwhile = PeriodicTask._meanwhile
+
+    async with running([Helpless([AWAY])]):
+        await trio.sleep(1)
+    assert caplog.messages == ["the background task rounds failed, retrying in 2 s: away"]
 
 
 async def test_a_round_that_meets_a_stopped_actor_is_no_outage(caplog: pytest.LogCaptureFixture) -> None:

@@ -594,7 +594,9 @@ def test_many_tokens_of_one_network_leave_another_network_its_first_letter() -> 
     sent = [type(registry.one(registry.start(str(n), network="elsewhere"))) for n in range(4)]
     assert sent == [Done] * 3 + [Refused]
     assert registry.one(registry.start("4")) == Done()
-    assert refusal(registry.one(registry.start("5", network="late"))).code is Code.RATE_LIMITED
+    refused = refusal(registry.one(registry.start("5", network="late")))
+    assert refused.code is Code.RATE_LIMITED
+    assert " to this email " in refused.message
     assert isinstance(registry.one(registry.complete("4")), Claimed)
     assert registry.one(registry.start("5")) == Done(), "the network that claimed is known"
 

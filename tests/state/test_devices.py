@@ -391,6 +391,8 @@ def test_an_account_that_has_made_all_keys_of_the_day_approves_no_device() -> No
     rows = replace(snapshot(device()), made_today={"ten_ann": RULES.keys_per_day})
     assert [word(answer) for answer in decide(rows, [deciding()], NOW, RULES).answers] == ["rate_limited"]
     assert word(decide(rows, [deciding(approve=False)], NOW, RULES).answers[0]) == "denied"
+    first_of_one = decide(snapshot(device()), [deciding()], NOW, replace(RULES, keys_per_day=1))
+    assert word(first_of_one.answers[0]) == "approved"
 
 
 @pytest.mark.parametrize(("approved", "decided"), [(True, "approved"), (False, "denied")])
@@ -444,6 +446,7 @@ def test_five_wrong_codes_lock_the_form_of_a_session_for_a_quarter_of_an_hour() 
 @pytest.mark.parametrize("approve", [True, False])
 def test_a_decision_resets_what_was_guessed(approve: bool) -> None:
     assert guessed([deciding(approve=approve)])[1] is None, "nothing was counted"
+    assert guessed([*WRONG[:4], deciding(approve=approve)])[1] == Guesses("ses_ann")
     words, stored = guessed([*WRONG[:4], deciding(approve=approve), *WRONG[:4]])
     assert words == ["invalid_code"] * 4 + ["approved" if approve else "denied"] + ["invalid_code"] * 4
     assert stored == Guesses("ses_ann", 4)

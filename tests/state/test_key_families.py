@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from actors.keys.messages import ByKey, EditKey, EndKeys, KeySaved, KeysEnded, Message
-from actors.keys.state import Decision, LockSet, decide_in_steps, rows_to_lock
+from actors.keys.state import Decision, LockSet, Snapshot, decide_in_steps, rows_to_lock
+from actors.keys.unit_of_work import STEP, UnitOfWork
 from actors.keys.validity import ADMIN_SCOPES, held_scopes, is_live
 from actors.values import Code, Refused, Scope, Steps
-from tests.state.registry import ANN, BOB, HOUR, MINUTE, NOON, Registry
+from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, Registry
 from tests.state.test_key_renewals import rotate
 from tests.state.test_keys import codes
 
@@ -139,6 +140,41 @@ def test_an_account_makes_so_many_keys_a_day_whether_they_still_work_or_not(regi
     assert codes(registry.act(registry.issue("13"))) == [None]
     registry.pass_ms(12 * HOUR)
     assert codes(registry.act(makers["a scoped key"])) == [None]
+
+
+def test_the_keys_that_one_batch_makes_count_for_the_day(registry: Registry) -> None:
+    registry.rules = replace(registry.rules, keys_per_day=3)
+    registry.pass_ms(DAY)
+    many = [registry.issue(name, scopes=READ, by="account") for name in ("10", "11", "12", "13")]
+    assert codes(registry.act(*many)) == [None] * 3 + [Code.RATE_LIMITED]
+
+
+def test_other_tasks_run_after_each_200_keys_that_a_batch_locks(registry: Registry) -> None:
+    made = registry.keys["k3"]
+    keys = {f"k{number}": replace(made, id=f"k{number}") for number in range(2 * STEP - 1)}
+    assert len(list(UnitOfWork(Snapshot(keys), NOON, registry.rules).begin())) == 1
+
+
+def test_of_more_than_20_keys_that_end_at_once_the_accounts_are_announced(registry: Registry) -> None:
+    made = registry.keys["k3"]
+    for owner, count in (("1", 21), ("9", 21)):
+        for number in range(count):
+            name = f"{owner}-{number}"
+            registry.keys[name] = replace(
+                made, id=name, hash=name.encode(), granter_id=None, tenant_id=registry.keys[f"k{owner}"].tenant_id
+            )
+    registry.act(*(EndKeys(email, registry.audit("keys.ended", email)) for email in (ANN, BOB)))
+    tenants = {registry.accounts[email].tenant_id for email in (ANN, BOB)}
+    assert (set(registry.last.touched_tenants), registry.last.touched_keys) == (tenants, [])
+
+
+def test_up_to_20_keys_that_end_at_once_are_announced_each(registry: Registry) -> None:
+    made = registry.keys["k3"]
+    others = 20 - sum(is_live(key, NOON) for key in registry.keys.values() if key.tenant_id == made.tenant_id)
+    for number in range(100, 100 + others):
+        registry.keys[f"k{number}"] = replace(made, id=f"k{number}", hash=b"%d" % number, granter_id=None)
+    registry.act(EndKeys(ANN, registry.audit("keys.ended", ANN)))
+    assert (registry.last.touched_tenants, len(registry.last.touched_keys)) == ([], 20)
 
 
 def test_a_chain_of_any_length_ends_with_its_first_key(registry: Registry) -> None:

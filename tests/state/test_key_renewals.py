@@ -271,6 +271,7 @@ def test_full_keys_in_grace_have_a_limit_of_their_own(registry: Registry) -> Non
     registry.rules = replace(registry.rules, full_keys_per_account=1)
     _, refused = registry.act(rotate(registry, "1", "a"), rotate(registry, "a", "b"))
     assert refused == Refused(Code.KEY_LIMIT, MOST_IN_GRACE.format("1 rotated full"))
+    assert registry.one(rotate(registry, "a", "b")) == refused, "in a later batch, too"
 
 
 def test_a_key_of_a_program_is_rotated_by_a_person_only(registry: Registry) -> None:

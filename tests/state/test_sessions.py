@@ -24,6 +24,7 @@ from actors.sessions.messages import (
 from actors.sessions.second_factor import SecondFactorRows
 from actors.sessions.state import Decision, LockSet, SessionRules, Snapshot, decide, rows_to_lock
 from actors.shared.code_mails import CodeMailCount, CodeMailRules, Draft
+from actors.shared.notices import notice
 from actors.times import CLOCKS_DIFFER_MS
 from actors.values import AcceptedTerms, Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier
 from tests.state.manners import well_said
@@ -425,6 +426,19 @@ def test_a_session_from_a_link_makes_room_like_any_other() -> None:
     book.act(link(book))
     assert isinstance(book.one(use(book, "2")), SessionSaved)
     assert [each.id for each in book.rows.sessions.values() if each.is_live(book.now_ms)] == ["ses_2"]
+
+
+def test_the_owner_of_the_account_is_mailed_of_a_session_from_a_link() -> None:
+    """Whoever opens the link names no email."""
+    book = Book()
+    letter = notice("let_1", "new_session", "", NOON)
+    book.act(link(book), replace(use(book, "1"), notice=letter))
+    assert [message.recipient for message in book.last.outbox] == [ANN]
+
+
+def test_a_link_is_locked_by_its_token_when_it_is_made_and_used() -> None:
+    book = Book()
+    assert [rows_to_lock([message]).link_hashes for message in (link(book), use(book, "1"))] == [(b"token 1",)] * 2
 
 
 # Terms.
