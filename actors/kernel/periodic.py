@@ -32,6 +32,7 @@ class PeriodicTask(ABC):
         self._retry_seconds = pause_seconds if retry_seconds is None else min(retry_seconds, pause_seconds)
         self._closed = False
         self._failing = False
+        self._restarts = 0
         self._woken = trio.Event()
         self._rounds_begun = self._rounds_ended = 0
         self._round_ended = trio.lowlevel.ParkingLot()
@@ -64,6 +65,7 @@ class PeriodicTask(ABC):
             await self._repeat(task_status)
         except Exception:
             self.state = State.FAILED
+            self._restarts += 1
             raise
         self.state = State.STOPPED
 

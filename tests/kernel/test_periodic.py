@@ -106,6 +106,7 @@ async def test_an_error_that_is_not_tolerated_restarts_it(error: Exception) -> N
     task = Rounds([error, error])
     async with running([task]):
         await trio.sleep(5)
+        assert task._restarts == 2
     assert task.begun == [0, 0, 0]
 
 
