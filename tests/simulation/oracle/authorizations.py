@@ -130,8 +130,9 @@ class Programs:
             case keys.Restore() if isinstance(answer, keys.SuspensionSet):
                 self._suspended.discard(message.email)
             case EndExposed() if isinstance(answer, ExposedEnded):
+                # Of a key that had ended already, the end is announced again.
                 for key in [each for each in self._keys.values() if each.hash in answer.changed]:
-                    self._keys[key.id] = replace(key, revoked_ms=self._batch.now_ms)
+                    self._keys[key.id] = replace(key, revoked_ms=key.revoked_ms or self._batch.now_ms)
             case keys.RotateKey() if isinstance(answer, keys.Rotated):
                 self._keys |= {each.id: each for each in (answer.old, answer.key)}
             case _ if isinstance(answer, keys.KeySaved | keys.Claimed):
