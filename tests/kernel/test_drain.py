@@ -23,6 +23,14 @@ async def test_leaving_serves_what_waits() -> None:
     assert trio.current_time() == 6
 
 
+async def test_an_actor_that_has_served_all_is_stopped() -> None:
+    book = Notebook()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(book.run)
+        book.close()
+    assert book.state is State.STOPPED
+
+
 async def test_who_comes_after_the_end_began_is_refused() -> None:
     book = Notebook(before=[2.0])
 

@@ -162,6 +162,7 @@ async def test_a_task_that_is_closed_before_it_is_ready_holds_nothing_up() -> No
     async with trio.open_nursery() as nursery:
         await nursery.start(task.run)
     assert (task.begun, task.finished) == ([], [0])
+    assert task.state is State.STOPPED
 
 
 async def test_closing_waits_for_the_round_that_is_under_way() -> None:

@@ -19,7 +19,8 @@ from tests.mutation.verdicts import NO_TESTS, SURVIVED, Module, modules
 
 LEAST = 0.98
 """The share of all changes that tests detect."""
-LEAST_OF_A_MODULE = 0.90
+LEAST_OF_A_MODULE, SMALL_MODULE = 0.90, 20
+"""The share of the changes of a module, unless it has fewer than so many."""
 LOG = Path("build/mutants.log")
 MUTANTS = Path("mutants")
 STATISTICS = MUTANTS / "mutmut-stats.json"
@@ -75,7 +76,7 @@ def judged(found: list[Module], whole: bool) -> int:
     odd = [(change, status) for change, status in survivors if status not in (SURVIVED, NO_TESTS)]
     for change, status in odd:
         say(f"{status}: {' | '.join(change.lines())}")
-    low = [module.path for module in found if module.share < LEAST_OF_A_MODULE]
+    low = [module.path for module in found if module.share < LEAST_OF_A_MODULE and module.tried >= SMALL_MODULE]
     for path in low:
         say(f"below {LEAST_OF_A_MODULE:.0%}: {path}")
     share = sum(module.detected for module in found) / max(1, sum(module.tried for module in found))
