@@ -50,7 +50,17 @@ class LinkedCatalog(MemoryCatalog):
 
 
 class CountedCatalog(Counted, PromptCatalog):
-    pass
+    """The catalog of a node. Tells how old it became while faults kept the node from its database."""
+
+    async def _round(self) -> float:
+        try:
+            return await super()._round()
+        except TransientStorageError:
+            assert isinstance(self._store, LinkedCatalog)
+            assert isinstance(link := self._store._memory, Link)
+            shelf = link.node.world.shelf
+            shelf.kept_seconds = max(shelf.kept_seconds, self.age_seconds or 0.0)
+            raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,8 +73,9 @@ if TYPE_CHECKING:
 HEADER = Header(
     VERSION, "simulation", whole=True, fresh=True, single=True, clock_ms=1_000, visible_ms=LIFE_SECONDS * SECOND_MS
 )
-STALE_MS = 6_000
-"""For so long faults may keep a node from its database, while it shows the catalog that it has read before."""
+STALE_MS, CHECK_MS = 4_000, 1_000
+"""How long nodes may show the catalog that they have read before: at least for the first, and for the second after faults
+have kept one from its database."""
 TICK_MS = 2e-3
 """The milliseconds that a tick adds to the time, so that operations of one moment keep their order. A float of epoch
 milliseconds has steps of an eighth of it."""
@@ -138,7 +139,8 @@ def write(world: "World", path: Path) -> None:
 def history_of(world: "World") -> History:
     """All that clients asked and heard, after the events of days before the run."""
     recorder = Recorder(world)
-    header = HEADER._replace(visible_ms=STALE_MS) if world.edits else HEADER
+    stale_ms = max(STALE_MS, round(world.shelf.kept_seconds * SECOND_MS) + CHECK_MS)
+    header = HEADER._replace(visible_ms=stale_ms) if world.edits else HEADER
     return History(header, [*_earlier(world), *recorder.operations(), *recorder.glances(), *recorder.feeds()])
 
 

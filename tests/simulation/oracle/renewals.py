@@ -9,7 +9,7 @@ from actors.keys.messages import Key, KeySaved, Rotated
 from actors.quota.messages import Metered
 from actors.values import AuditRecord, BatchId, Code, Refused
 from tests.simulation.history import Operation
-from tests.simulation.oracle.case import EPSILON, Case, maybe_before, surely_before
+from tests.simulation.oracle.case import EPSILON, Case, maybe_before, surely, surely_before
 from tests.simulation.oracle.keys import may_have_made_all_keys
 from tests.simulation.rules import LIFE_SECONDS, RULES
 
@@ -161,7 +161,7 @@ def successors_end_with_a_key_that_rotated_itself(case: Case) -> Iterator[str]:
     for key in case.memory.keys.values():
         if key.origin_id is not None and key.revoked_ms is None:
             first = case.memory.keys[key.origin_id]
-            gone = [each for each in case.of("revoke") if each.about == first.id and not each.unknown]
+            gone = [each for each in case.of("revoke") if each.about == first.id and surely(each)]
             made = [
                 each for each in case.of("rotate") if isinstance(each.result, tuple) and each.result[1].key.id == key.id
             ]

@@ -48,6 +48,8 @@ class Shelf:
     batches: dict[tuple[str, int], Sequence[Message]] = field(default_factory=dict)
     """The messages of each batch, by its owner and number."""
     imports: list[Import] = field(default_factory=list)
+    kept_seconds: float = 0.0
+    """The greatest age of a node's catalog when faults kept the node from its database."""
     reads: int = 0
     _imported_before: set[str] = field(default_factory=set)
     _shown: dict[int, int] = field(default_factory=dict)
