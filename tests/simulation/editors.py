@@ -57,7 +57,8 @@ class CountedCatalog(Counted, PromptCatalog):
             return await super()._round()
         except TransientStorageError:
             assert isinstance(self._store, LinkedCatalog)
-            assert isinstance(link := self._store._memory, Link)
+            link = self._store._memory
+            assert isinstance(link, Link)
             shelf = link.node.world.shelf
             shelf.kept_seconds = max(shelf.kept_seconds, self.age_seconds or 0.0)
             raise
