@@ -1,4 +1,4 @@
--- Batches with known keys on workers: the function of the days before the distribution, and the same for those after it. Its plans
+-- Batches with known keys on workers: the function of the days before the distribution, and one for those after it. Its plans
 -- depend on values, because Citus cannot plan the insert of `record_events` without them.
 -- works with: 10005
 
@@ -12,7 +12,7 @@ create function record_event_batch(
 ) returns integer[] language plpgsql as $$
 declare
     added bytea;
-    known_keys integer[];
+    known_positions integer[];
 begin
     if is_undistributed(on_day) then
         return undistributed.record_event_batch(at_place, by_owner, as_seq, on_day, of_bookings, of_clicks, of_keys, of_sites);
@@ -22,7 +22,7 @@ begin
         return (select known from event_journal where place = at_place and owner = by_owner and known_seq = as_seq);
     end if;
     if length(added) < (select sum(length(keys)) from unnest(of_keys) as keys) then
-        known_keys := array(
+        known_positions := array(
             select position
             from (
                 select substring(keys from at * 16 + 1 for 16) as key, row_number() over (order by number, at) as position
@@ -32,7 +32,7 @@ begin
                 select substring(added from at * 16 + 1 for 16) from generate_series(0, length(added) / 16 - 1) as at
             )
         );
-        update event_journal set known = known_keys, known_seq = as_seq where place = at_place and owner = by_owner;
+        update event_journal set known = known_positions, known_seq = as_seq where place = at_place and owner = by_owner;
     end if;
     if of_sites <> '{}' then
         perform count_event_sites(at_place, on_day, array_agg(booking), array_agg(site), array_agg(impressions), array_agg(clicks))
@@ -44,11 +44,11 @@ begin
                     generate_series(0, length(keys) / 16 - 1) as at
             ) as offered
             join unnest(of_sites) with ordinality as sites (site, position) using (position)
-            where position not in (select unnest(known_keys))
+            where position not in (select unnest(known_positions))
             group by booking, site
             order by booking, site
         ) as counted;
     end if;
-    return known_keys;
+    return known_positions;
 end
 $$;
