@@ -200,7 +200,8 @@ class _Batch:
         sent = self._code_mails.count(start.draft, self._now_ms, self._rules.letters, "to this email")
         if isinstance(sent, Refused):
             return sent
-        self._save_sign_in(renew(SignIn(start.email, start.browser), sent.proof, self._now_ms, self._rules.codes))
+        row = self._sign_in((start.email, start.browser)) or SignIn(start.email, start.browser)
+        self._save_sign_in(renew(row, sent.proof, self._now_ms, self._rules.codes))
         self.decision.outbox.append(sent.message)
         return Done()
 

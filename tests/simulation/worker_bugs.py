@@ -36,7 +36,7 @@ class SettledTakenForCommitted(WorkerEvents):
         at = self._at(worker, part)
         before = (at.owner, at.seq) in self._cluster.settled
         added = await super().settle_part(worker, part, day)
-        return at.decided if added is None and before else added
+        return [row.key for row in part.rows] if added is None and before else added
 
 
 @BUGS.part("workers")
