@@ -429,7 +429,7 @@ def test_a_session_from_a_link_makes_room_like_any_other() -> None:
 
 
 def test_the_owner_of_the_account_is_mailed_of_a_session_from_a_link() -> None:
-    """Whoever opens the link names no email."""
+    """The request that opens a link names no email."""
     book = Book()
     letter = notice("let_1", "new_session", "", NOON)
     book.act(link(book), replace(use(book, "1"), notice=letter))
