@@ -92,7 +92,7 @@ class KeyIssuing(UnitOfWork):
         others = (each for each in self._family(key) if live and each.id != key.id)
         yield from self._end([key], audit)
         rest = yield from self._end(others, replace(audit, action="key.revoked"))
-        owner = self._snapshot.owners.get(key.tenant_id)
+        owner = self._owner(key)
         if live and owner is not None:
             facts = {"label": key.prefix, "name": key.name or "", "url": found.url, "others": str(len(rest) or "")}
             self.decision.outbox.append(replace(found.notice, recipient=owner, facts=json.dumps(facts)))

@@ -190,6 +190,7 @@ class _Batch(KeyAuthorizing):
         # A claimed key never carries administration: the claim token may come from somebody else.
         key = replace(key, tenant_id=target.id, expires_ms=None, admin=False)
         self._save_key(key)
+        self._claimants[target.id] = complete.email
         self._save_claim(replace(claim, completed_ms=self._now_ms, attempts=0))
         self._code_mails.recognise(complete.network_id, self._now_ms, self._rules.letters)
         self._announce(key, target)

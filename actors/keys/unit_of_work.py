@@ -144,6 +144,7 @@ class UnitOfWork:
         self._new_keys: dict[tuple[str, bool], int] = {}
         self._new_in_grace: dict[tuple[str, bool], int] = {}
         self._new_today: dict[str, int] = {}
+        self._claimants: dict[str, str] = {}
         self._tree = KeyTree()
         self._handled = 0
         self._authorized: dict[bytes | str | None, str] = {}
@@ -189,6 +190,10 @@ class UnitOfWork:
     def _account(self, email: str) -> Account | None:
         suspended = self.decision.suspensions.get(email)
         return suspended or self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)
+
+    def _owner(self, key: Key) -> str | None:
+        """The email of the account of a key that was found or that this batch claimed; None if the key is anonymous."""
+        return self._claimants.get(key.tenant_id) or self._snapshot.owners.get(key.tenant_id)
 
     def _live_tenant(self, tenant_id: str) -> Tenant:
         tenant = self.decision.changed.tenants.get(tenant_id) or self._snapshot.tenants.get(tenant_id)

@@ -94,6 +94,7 @@ class Registry:
         claims = {each: self.claims[each] for each in rows.token_hashes if each in self.claims}
         accounts = {each: self.accounts[each] for each in rows.emails if each in self.accounts}
         hashes = {key.hash: key.id for key in self.keys.values() if key.hash in rows.hashes}
+        found = {self.keys[each].tenant_id for each in hashes.values()}
         families_of = [*rows.families, *hashes.values()]
         key_ids = {*rows.key_ids, *families_of, *(claim.key_id for claim in claims.values())}
         keys = {each: self.keys[each] for each in key_ids if each in self.keys}
@@ -127,7 +128,7 @@ class Registry:
             keys_in_grace=in_grace,
             made_today=made,
             hashes=hashes,
-            owners={account.tenant_id: account.email for account in self.accounts.values()} if hashes else {},
+            owners={each.tenant_id: each.email for each in self.accounts.values() if each.tenant_id in found},
             guarded=frozenset(rows.claimants) & self.guarded,
             authorizations=authorized,
             open_codes=opened,

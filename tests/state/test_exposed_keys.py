@@ -66,6 +66,15 @@ def test_keys_of_several_owners_end_in_one_transaction_and_each_owner_hears_of_e
     assert mails(registry) == [(ANN, "cs_scoped_3", ""), (ANN, "cs_anon_1", "1"), (BOB, "cs_anon_9", "")]
 
 
+@pytest.mark.parametrize("email", [ANN, "new@example.com"])
+def test_whoever_claims_a_key_in_the_batch_that_ends_it_is_told(registry: Registry, email: str) -> None:
+    registry.act(registry.start("8", email))
+    registry.outbox.clear()
+    registry.act(registry.complete("8", email), EndExposed((found(registry, "8"),)))
+    assert registry.keys["k8"].revoked_ms is not None
+    assert mails(registry) == [(email, "cs_anon_8", "")]
+
+
 def test_a_key_that_works_takes_its_successor_along_and_one_that_has_ended_does_not(registry: Registry) -> None:
     """Whoever found a key that works could have rotated it. An old text that lies around is no proof of a newer one."""
     registry.act(rotate(registry, "2", "4", "2"))

@@ -97,16 +97,19 @@ def judge_keys(
     audits: Sequence[AuditRecord],
     written: Sequence[OutboxMessage],
 ) -> Iterator[str]:
-    """The mails of one transaction of keys: of each new key and administrator, of each code, and of each key that was found
-    in public, and of each account that is suspended or restored. `claims` are all claims before it."""
+    """The mails of one transaction of keys: of each new key and administrator, of each code, and of each key that worked when
+    it was found in public, and of each account that is suspended or restored. `claims` are all claims before it."""
     emails = {account.tenant_id: account.email for account in world.memory.accounts.values()}
     expected = Expected()
     for audit in audits:
         if audit.action in ("key.issued", "key.claimed"):
             expected["new_key", emails[world.memory.keys[audit.target_id].tenant_id]] += 1
-        elif audit.action == "key.exposed" and (owner := emails.get(world.memory.keys[audit.target_id].tenant_id)):
-            expected["key_exposed", owner] += 1
-            world.count("exposed keys with an owner")
+        elif audit.action == "key.exposed":
+            key = world.memory.keys[audit.target_id]
+            worked = key.expires_ms is None or (key.revoked_ms or 0) < key.expires_ms
+            if worked and (owner := emails.get(key.tenant_id)):
+                expected["key_exposed", owner] += 1
+                world.count("exposed keys with an owner")
         elif audit.action in ("account.suspended", "account.restored"):
             expected[audit.action.replace(".", "_"), emails[audit.target_id]] += 1
         elif audit.action == "admin.granted":
@@ -226,7 +229,9 @@ def _last_week(world: "World", message: OutboxMessage, first: int) -> list[int]:
 
 
 def notifications_are_true(world: "World", commit: Commit) -> Iterator[str]:
-    """The figures in mails and webhook events are those of the rows."""
+    """The figures in mails and webhook events are those of the rows. A refund of a part may come with that of the rest, and
+    the last mail of a booking tells of both."""
+    last = {json.loads(each.facts).get("booking"): each for each in commit.messages if each.template == "refund_made"}
     for message in commit.messages:
         facts = json.loads(message.facts)
         if message.template == "weekly_report":
@@ -254,7 +259,7 @@ def notifications_are_true(world: "World", commit: Commit) -> Iterator[str]:
                 yield f"{booking.id} was seen {seen} times, and ended with {end}, but {message} says {figures}"
         orders = sum(audit.action == "booking.refunded" for audit in commit.audits_of(booking.id))
         if (
-            message.template == "refund_made"
+            message is last.get(booking.id)
             and orders == 1
             and booking.status == "refunded"
             and (facts["refund_cents"] != str(booking.by_refunds_cents))
