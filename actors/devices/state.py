@@ -138,7 +138,7 @@ class _Batch(UnitOfWork):
 
     def _redeem(self, device: Device, poll: Poll) -> Answer:
         account = self._snapshot.accounts[device.email or ""]
-        if self._live_keys.get(account.tenant_id, 0) > self._rules.full_keys_per_account:
+        if self._live_keys[account.tenant_id] > self._rules.full_keys_per_account:
             # A node whose clock is ahead saw it expire, and another key has taken its place.
             self._expire(device)
             return _expired()
@@ -201,16 +201,15 @@ class _Batch(UnitOfWork):
             return Refused(Code.FORBIDDEN, "This account is suspended, so it approves no devices.")
         if decide.approve:
             most = self._rules.full_keys_per_account
-            live = self._live_keys.get(account.tenant_id, 0)
-            if live >= most:
+            if self._live_keys[account.tenant_id] >= most:
                 return Refused(
                     Code.KEY_LIMIT, f"This account has {most} live full keys, the maximum. Revoke one first."
                 )
-            if refused := too_many_today(
-                self._snapshot.made_today.get(account.tenant_id, 0), self._rules.keys_per_day, self._now_ms
-            ):
+            made = self._made_today[account.tenant_id]
+            if refused := too_many_today(made, self._rules.keys_per_day, self._now_ms):
                 return refused
-            self._live_keys[account.tenant_id] = live + 1
+            self._live_keys[account.tenant_id] += 1
+            self._made_today[account.tenant_id] += 1
         device = self._save(
             replace(
                 device,

@@ -1,6 +1,7 @@
 """The locked rows of a batch, overlaid with the changes of the batch. Pure."""
 
 import json
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from actors.devices.messages import OPEN, Answer, Decide, Device, FreshKey, Guesses, Poll, Status
@@ -26,8 +27,8 @@ class Snapshot:
     """The locked rows of a batch. The same class holds the changes of a decision.
 
     `guesses` has every session asked for that exists, also without guesses. `accounts` are those of the emails asked
-    for and of devices that were approved. `live_keys` counts full keys and approved devices without their key, by tenant, and
-    `made_today` the keys that were made since 00:00 UTC.
+    for and of devices that were approved. By tenant, `live_keys` counts full keys, and `made_today` all keys that were made
+    since 00:00 UTC; both count approved devices without their key, too.
     """
 
     devices: dict[str, Device] = field(default_factory=dict)
@@ -57,7 +58,8 @@ class UnitOfWork:
         self._rules = rules
         self._by_hash = {device.code_hash: device.id for device in snapshot.devices.values()}
         self._by_user_code = {device.user_code: device.id for device in snapshot.devices.values()}
-        self._live_keys = dict(snapshot.live_keys)
+        self._live_keys = Counter(snapshot.live_keys)
+        self._made_today = Counter(snapshot.made_today)
         self.decision = Decision()
 
     def _guesses(self, session_id: str) -> Guesses | None:
@@ -67,13 +69,14 @@ class UnitOfWork:
         """The device as of now. An overdue one is stored as expired, for nodes whose clocks are behind."""
         device = self.decision.changed.devices.get(device_id) or self._snapshot.devices[device_id]
         if device.status in OPEN and device.expires_ms <= self._now_ms:
-            # `live_keys` no longer counts an overdue approved device.
+            # An overdue approved device counts no more.
             return self._save(replace(device, status=Status.EXPIRED))
         return device
 
     def _expire(self, device: Device) -> None:
         account = self._snapshot.accounts[device.email or ""]
         self._live_keys[account.tenant_id] -= 1
+        self._made_today[account.tenant_id] -= 1
         self._save(replace(device, status=Status.EXPIRED))
 
     def _save(self, device: Device) -> Device:

@@ -48,9 +48,9 @@ class Snapshot:
     without their key count as full ones. `keys_in_grace` counts rotated keys that still work. `administrators` maps the
     emails asked for to when they became one; `administrator_count` is read if the batch changes administrators.
     `live_sessions` are the named sessions that have not ended, and `guarded` the accounts with a passkey among those that
-    claim. `made_today` counts the keys that tenants made since 00:00 UTC, whether they still work or not. `hashes` maps those
-    asked for to the ids of keys, and `owners` the tenants of these to the emails of their accounts. `open_codes` counts by
-    email the codes that were neither exchanged nor have expired.
+    claim. `made_today` counts the keys that tenants made since 00:00 UTC, whether they still work or not, and approved
+    devices without their key. `hashes` maps those asked for to the ids of keys, and `owners` the tenants of these to the
+    emails of their accounts. `open_codes` counts by email the codes that were neither exchanged nor have expired.
     """
 
     keys: dict[str, Key] = field(default_factory=dict)

@@ -85,7 +85,7 @@ select found.id from (
 -- name: count_live
 -- Live keys of tenants, full and scoped: those that were not rotated, and rotated ones that still work; and, beside the full
 -- ones, how many keys were made since $3, counted up to 1001. An approved device that has not fetched its full key yet counts
--- as having one. One statement, so that a device is not missed or counted twice while its key is issued.
+-- as having made one. One statement, so that a device is not missed or counted twice while its key is issued.
 select tenant_id, scoped, coalesce(sum(live) filter (where not rotated), 0)::bigint as live,
     coalesce(sum(live) filter (where rotated), 0)::bigint as in_grace, sum(made)::bigint as made
 from (
@@ -94,7 +94,7 @@ from (
         and coalesce(expires_ms, 9223372036854775807) > $2
     group by 1, 2, 3
     union all
-    select tenant_id, false, false, count(*), 0 from devices join accounts on accounts.email = devices.email
+    select tenant_id, false, false, count(*), count(*) from devices join accounts on accounts.email = devices.email
     where tenant_id = any ($1::text[]) and status = 'approved' and expires_ms > $2 group by 1
     union all
     select owner.id, false, false, 0, (

@@ -1,7 +1,7 @@
 """The key store in memory."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from actors.bookings.store import TOPIC
 from actors.devices.messages import Status
@@ -182,18 +182,23 @@ def _last_ended(keys: Iterable[Key], now_ms: int) -> list[Key]:
 
 
 def made_today(tables: Memory, tenant_ids: Collection[str], now_ms: int) -> dict[str, int]:
-    """The keys that tenants made since 00:00 UTC."""
-    today = (key for key in tables.keys.values() if day_of(key.created_ms) >= day_of(now_ms))
-    return dict(Counter(key.tenant_id for key in today if key.tenant_id in tenant_ids))
+    """The keys that tenants made since 00:00 UTC, and approved devices without their key yet."""
+    today = (key.tenant_id for key in tables.keys.values() if day_of(key.created_ms) >= day_of(now_ms))
+    return dict(Counter(each for each in (*today, *_approved(tables, now_ms)) if each in tenant_ids))
 
 
 def live_keys(tables: Memory, tenant_ids: Collection[str], now_ms: int) -> dict[tuple[str, bool], int]:
     """Live keys that were not rotated, by tenant id and whether scoped. An approved device without its key yet counts as
     having a full one."""
     live = dict(count_live((key for key in tables.keys.values() if key.tenant_id in tenant_ids), now_ms))
+    for tenant_id in _approved(tables, now_ms):
+        if tenant_id in tenant_ids:
+            live[tenant_id, False] = live.get((tenant_id, False), 0) + 1
+    return live
+
+
+def _approved(tables: Memory, now_ms: int) -> Iterator[str]:
+    """The tenant of each approved device without its key yet."""
     for device in tables.devices.values():
         if device.status is Status.APPROVED and now_ms < device.expires_ms and device.email is not None:
-            tenant_id = tables.accounts[device.email].tenant_id
-            if tenant_id in tenant_ids:
-                live[tenant_id, False] = live.get((tenant_id, False), 0) + 1
-    return live
+            yield tables.accounts[device.email].tenant_id

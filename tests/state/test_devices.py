@@ -391,8 +391,15 @@ def test_an_account_that_has_made_all_keys_of_the_day_approves_no_device() -> No
     rows = replace(snapshot(device()), made_today={"ten_ann": RULES.keys_per_day})
     assert [word(answer) for answer in decide(rows, [deciding()], NOW, RULES).answers] == ["rate_limited"]
     assert word(decide(rows, [deciding(approve=False)], NOW, RULES).answers[0]) == "denied"
-    first_of_one = decide(snapshot(device()), [deciding()], NOW, replace(RULES, keys_per_day=1))
-    assert word(first_of_one.answers[0]) == "approved"
+
+
+def test_promised_keys_count_for_the_day_until_their_logins_are_ended() -> None:
+    rules, second = replace(RULES, keys_per_day=1), "WWWWWWWW"
+    other = device(id="dev_2", code_hash=bytes(32), user_code=second)
+    answers = decide(snapshot(device(), other), [deciding(), deciding(code=second)], NOW, rules).answers
+    assert [word(answer) for answer in answers] == ["approved", "rate_limited"]
+    rows = replace(snapshot(device(Status.APPROVED), other, live=1), made_today={"ten_ann": 1})
+    assert word(decide(rows, [EndApproved(ANN), deciding(code=second)], NOW, rules).answers[1]) == "approved"
 
 
 @pytest.mark.parametrize(("approved", "decided"), [(True, "approved"), (False, "denied")])

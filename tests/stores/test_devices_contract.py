@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from actors.devices.messages import DeviceView, Status
-from actors.devices.state import Decision, Snapshot, rows_to_lock
+from actors.devices.state import Decision, DeviceRules, Snapshot, rows_to_lock
 from actors.retention.store import Rows
 from actors.shared.credentials import Kind
 from actors.values import BatchId, Contended
@@ -83,6 +83,15 @@ async def test_promised_keys_count_against_approvals_and_against_issued_keys(log
     # The promises lapse when the devices expire.
     assert await logins.issue(5, now_ms=LATE) == "kept"
     assert await logins.words(poll(2), now_ms=LATE) == ["expired_token"]
+
+
+async def test_promised_keys_count_for_the_day_of_their_account(logins: Logins) -> None:
+    """Ann has made one key. Two are promised, one of which is fetched: three."""
+    logins.rules = DeviceRules(keys_per_day=3)
+    for number in (1, 2):
+        assert await logins.words(start(number), deciding(number)) == ["pending", "approved"]
+    assert await logins.words(start(3), deciding(3)) == ["pending", "rate_limited"]
+    assert await logins.words(poll(1), deciding(3)) == ["a key", "rate_limited"]
 
 
 async def test_a_batch_that_runs_again_is_decided_once(logins: Logins) -> None:

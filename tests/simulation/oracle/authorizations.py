@@ -280,10 +280,18 @@ class Programs:
 
     def _no_room(self, tenant_id: str) -> str:
         own = [key for key in self._keys.values() if key.tenant_id == tenant_id]
-        if sum(day_of(key.created_ms) >= day_of(self._batch.now_ms) for key in own) >= RULES.keys_per_day:
+        made = sum(day_of(key.created_ms) >= day_of(self._batch.now_ms) for key in own) + self._promised(tenant_id)
+        if made >= RULES.keys_per_day:
             return Code.RATE_LIMITED
         live = [key for key in own if key.revoked_ms is None and key.successor_id is None and self._lives(key)]
         return Code.KEY_LIMIT if sum(key.scopes is not None for key in live) >= RULES.scoped_keys_per_account else ""
+
+    def _promised(self, tenant_id: str) -> int:
+        """The devices that an account has approved and that have not fetched their keys."""
+        memory = self._world.memory
+        [email] = [each.email for each in memory.accounts.values() if each.tenant_id == tenant_id]
+        waiting = (each for each in memory.devices.values() if each.email == email and each.status == "approved")
+        return sum(self._batch.now_ms < each.expires_ms for each in waiting)
 
     def _lives(self, key: Key) -> bool:
         return key.expires_ms is None or self._batch.now_ms < key.expires_ms

@@ -391,12 +391,14 @@ def too_many_keys_today(world: "World", audits: Sequence[AuditRecord]) -> Iterat
 
 
 def may_have_made_all_keys(case: Case, email: str) -> bool:
-    """Whether an account had made as many keys of a day as it may by the end of the run."""
+    """Whether an account had made as many keys of a day as it may by the end of the run, those of approved devices that had
+    not fetched theirs included."""
     account = case.memory.accounts.get(email)
     if account is None:
         return False
     days = Counter(day_of(key.created_ms) for key in case.memory.keys.values() if key.tenant_id == account.tenant_id)
-    return max(days.values(), default=0) >= RULES.keys_per_day
+    promised = sum(each.email == email and each.key_id is None for each in case.memory.devices.values())
+    return max(days.values(), default=0) + promised >= RULES.keys_per_day
 
 
 def claimed_keys_carry_no_administration(case: Case) -> Iterator[str]:
