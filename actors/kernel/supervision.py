@@ -92,6 +92,13 @@ class ActorSupervisor:
                 raise IntensityExceeded(f"{member.name} failed {len(failures)} times: {_words(error)}") from error
             log.error("%s restarts after a failure: %s", member.name, _words(error))
             return False
+        except BaseExceptionGroup as group:
+            # It failed while it was ended. The cancellation goes on alone, so that the failure does not end other members.
+            failed, ended = group.split(Exception)
+            if failed is None or ended is None:
+                raise
+            log.error("%s failed while it was ended: %s", member.name, _words(failed))
+            raise ended from None
         return True
 
     def _too_many(self, failures: deque[float]) -> bool:

@@ -221,6 +221,34 @@ async def test_when_one_actor_ends_the_process_the_others_are_drained() -> None:
     assert kinds(results) == [type(None), str, str, ActorFailed, Stopped]
 
 
+class Stubborn:
+    """A member that does not end, one of whose tasks fails as it is cancelled."""
+
+    name = "stubborn"
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._fail_at_the_end)
+            task_status.started()
+            await trio.sleep_forever()
+
+    async def _fail_at_the_end(self) -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            raise KeyError("a bug")
+
+    def close(self) -> None: ...
+    def abandon(self) -> None: ...
+
+
+async def test_a_member_that_fails_while_it_is_ended_ends_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    async with running([Stubborn()], drain_seconds=1.0):
+        pass
+    assert "stubborn failed while it was ended: " in caplog.text
+    assert "KeyError('a bug')" in caplog.text
+
+
 async def test_callers_of_an_actor_that_is_not_restarted_get_an_error() -> None:
     book = Notebook(before=[1.0])
 

@@ -47,6 +47,10 @@ class Counted:
         except Exception:
             self.node.world.count("actor restarts")
             raise
+        except BaseExceptionGroup as group:
+            # It failed while it was killed.
+            self.node.world.count("actor restarts", group.subgroup(Exception) is not None)
+            raise
 
 
 async def answering(node: "Node", work: Callable[[], Awaitable[R]]) -> R:
