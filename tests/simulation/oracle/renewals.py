@@ -97,8 +97,8 @@ def rotations_are_refused_for_a_reason(case: Case) -> Iterator[str]:
                 fair = any(each.about.key == about.key for each in others)
             case Code.INVALID_STATE | Code.NOT_FOUND | Code.INVALID_API_KEY:
                 revoked = any(maybe_before(each, operation) for each in case.revokes.get(about.key_id, []))
-                ends_ms = case.memory.keys[about.key_id].expires_ms
-                ended = ends_ms is not None and ends_ms <= case.span_ms(operation)[1]
+                key = case.memory.keys.get(about.key_id)
+                ended = key is not None and key.expires_ms is not None and key.expires_ms <= case.span_ms(operation)[1]
                 fair = bool(others) or revoked or (ended and operation.result.code != Code.NOT_FOUND)
             case Code.KEY_LIMIT:
                 own = [each for each in case.of("rotate") if each.about.email == about.email]
