@@ -27,9 +27,7 @@ ANY = ""
 def check(history: History, verdict: Verdict) -> Verdict:
     """Judge the entries and their changes, and add to the verdict of the others that only grow."""
     visible_ms = history.header.visible_ms
-    answers = [
-        each for each in history.operations if each.status == 200 and (each.kind in LISTS or each.kind == CHANGES)
-    ]
+    answers = [each for each in history.operations if each.read and (each.kind in LISTS or each.kind == CHANGES)]
     answers.sort(key=attrgetter("ended"))
     verdict.judged += len(answers)
     versions = _versions(answers, visible_ms, verdict)
@@ -37,7 +35,8 @@ def check(history: History, verdict: Verdict) -> Verdict:
     _never_older(answers, visible_ms, verdict)
     if history.header.single:
         _never_older([each for each in answers if each.kind not in STORED], 0, verdict, by_node=True)
-    _there(history, of_entries, verdict)
+    writes = Writes(history.operations) if is_whole(history) else None
+    _there(history, of_entries, writes, verdict)
     changes = [each for each in answers if each.kind == CHANGES]
     _begin_alike(changes, visible_ms, verdict)
     accepted = [each for each in history.operations if each.said.entry is not None and each.asked.decision == "accept"]
@@ -45,8 +44,8 @@ def check(history: History, verdict: Verdict) -> Verdict:
         Version(each.said.entry or "", 0, None, each, inf) for each in accepted if each.said.entry not in of_entries
     ]
     _followed(changes, [*versions, *unseen], visible_ms, verdict)
-    if is_whole(history) and history.operations:
-        _written(history, of_entries, verdict)
+    if writes is not None and history.operations:
+        _written(history, of_entries, writes, verdict)
     return verdict
 
 
@@ -108,8 +107,11 @@ def _earlier(one: Operation, other: Operation) -> Operation:
     return min(one, other, key=attrgetter("ended"))
 
 
-def _there(history: History, of_entries: Mapping[str, Sequence[Version]], verdict: Verdict) -> None:
-    """An entry that two answers show in one version is there at every moment between them."""
+def _there(
+    history: History, of_entries: Mapping[str, Sequence[Version]], writes: "Writes | None", verdict: Verdict
+) -> None:
+    """An entry that two answers show in one version is there at every moment between them, and in a whole history until a
+    request may have removed it."""
     seen = {id: sorted(versions, key=_seen) for id, versions in of_entries.items()}
     for operation in history.operations:
         if operation.status != 404 or operation.kind not in SHOWN or operation.asked.id is None:
@@ -118,7 +120,10 @@ def _there(history: History, of_entries: Mapping[str, Sequence[Version]], verdic
         id = f"{SHOWN[operation.kind]}/{operation.asked.id}"
         before = bisect_left(seen.get(id, ()), _since(operation, history.header.visible_ms), key=_seen)
         newest = seen[id][before - 1] if before else None
-        if newest is not None and newest.content != REMOVED and newest.last > operation.ended:
+        if newest is None or newest.content == REMOVED:
+            continue
+        stays = writes is not None and not writes.may_remove(id, newest.first.began, operation.ended)
+        if stays or newest.last > operation.ended:
             verdict.breaks(f"{id} is not there", newest.first, operation)
 
 
@@ -153,6 +158,10 @@ class Writes:
         for times in (*self._began.values(), *self._ended.values()):
             times.sort()
 
+    def may_remove(self, id: str, since: float, until: float) -> bool:
+        """Whether a request may have removed an entry between two moments."""
+        return any(self.count(id, content, until, since) for content in (REMOVED, ANY))
+
     def count(self, id: str, content: str | None, until: float, since: float = -inf) -> int:
         """The number of those that may have written a content, or any one, to an entry between two moments."""
         return sum(
@@ -178,11 +187,10 @@ def _targets(operation: Operation) -> Iterator[tuple[str, str]]:
         yield from records or [(id, REMOVED if kind.startswith("retire") else ANY)]
 
 
-def _written(history: History, of_entries: Mapping[str, Sequence[Version]], verdict: Verdict) -> None:
+def _written(history: History, of_entries: Mapping[str, Sequence[Version]], writes: Writes, verdict: Verdict) -> None:
     """Each version that is new in a whole history has a request of its own that may have written it. One whose content was
     there already has another one, whose content came between."""
     start = min(each.began for each in history.operations) + history.header.clock_ms
-    writes = Writes(history.operations)
     for id, versions in of_entries.items():
         written: Counter[str] = Counter()
         for each in sorted(versions, key=_seen):

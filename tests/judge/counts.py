@@ -77,6 +77,7 @@ def _tallies(history: History, places: Iterable[Place]) -> dict[Place, Tally]:
         if day is not None:
             days[booking, kind].append(day)
     attempts: defaultdict[Event, list[Attempt]] = defaultdict(list)
+    anyone = set[tuple[str, str]]()
     for event, outcome, operation in events_of(history.operations):
         if event[:2] not in wanted or not (may_count(outcome) or (outcome == "duplicate" and event.visitor)):
             continue
@@ -84,9 +85,12 @@ def _tallies(history: History, places: Iterable[Place]) -> dict[Place, Tally]:
         if outcome == "recorded":
             _note_recorded(tallies, event, operation, moments)
         if event.visitor is None:
+            anyone.add(event[:2])
             tallies[event.booking, event.kind, None].possible.append(operation.began)
     for event, sent in attempts.items():
-        _note_known(tallies, event, sent, moments)
+        # A duplicate may be of an event whose visitor is not known, which counts already.
+        if event[:2] not in anyone:
+            _note_known(tallies, event, sent, moments)
         if made := [each for each in sent if may_count(each[1])]:
             _note_possible(tallies, event, made, days.get(event[:2], []), moments)
     return tallies
@@ -157,6 +161,7 @@ def _least(place: Place, reads: list[Read], tally: Tally, verdict: Verdict) -> N
                 *witness,
                 operation,
             )
+            return
 
 
 def _most(place: Place, reads: list[Read], tally: Tally, verdict: Verdict, *, fresh: bool) -> None:
@@ -164,7 +169,7 @@ def _most(place: Place, reads: list[Read], tally: Tally, verdict: Verdict, *, fr
     base: float = 0 if fresh else inf
     witness: list[Operation] = []
     for operation, value in reads:
-        before = value - bisect_left(tally.recorded, operation.began)
+        before = max(0, value - bisect_left(tally.recorded, operation.began))
         if before < base:
             base, witness = before, [operation]
     for operation, value in reads:
@@ -175,6 +180,7 @@ def _most(place: Place, reads: list[Read], tally: Tally, verdict: Verdict, *, fr
                 *witness,
                 operation,
             )
+            return
 
 
 def _never_falls(place: Place, reads: list[Read], verdict: Verdict) -> None:

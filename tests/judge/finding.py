@@ -74,8 +74,16 @@ def time_of(ms: float) -> str:
 
 
 def is_whole(history: History) -> bool:
-    """Whether all that changes the service's state is in the history. Nobody knows what a form of a page did."""
-    return history.header.whole and not any(each.kind == "page" for each in history.operations)
+    """Whether all that changes the service's state is in the history."""
+    return history.header.whole and why_not_whole(history) is None
+
+
+def why_not_whole(history: History) -> str | None:
+    """What a history lacks. Nobody knows what a form of a page did that was not refused, or an operation that was torn."""
+    if history.torn is not None:
+        return "its last line is torn"
+    page = next((each for each in history.operations if each.kind == "page" and not 400 <= each.status < 500), None)
+    return None if page is None else f"what the request of {time_of(page.began)} to a page did is not known"
 
 
 def with_past(

@@ -29,11 +29,19 @@ def check(history: History) -> Verdict:
     for operation in sorted(history.operations, key=lambda each: each.ended):
         if operation.kind not in ("getInvoices", "listInvoices") or not operation.good:
             continue
+        if not operation.read:
+            verdict.unjudged["the body of an answer was not read"] += 1
+            continue
         verdict.judged += 1
         for invoice in operation.said.invoices:
             shown, earlier = documents.first.setdefault(invoice.number, (invoice, operation))
             if shown != invoice:
                 verdict.breaks(f"the document {invoice.number} is not what it was before", earlier, operation)
+            if operation.kind == "getInvoices" and operation.asked.id not in (None, invoice.booking):
+                words = f"the document {invoice.number} of booking {invoice.booking} is shown as one of another"
+                verdict.breaks(words, operation)
+            if invoice.rate < 0:
+                verdict.breaks(f"the document {invoice.number} has a negative rate of tax", operation)
         if operation.kind == "getInvoices" and operation.asked.id is not None:
             documents.reads[operation.asked.id].append(operation)
     _numbers(history, documents, verdict)
@@ -50,7 +58,8 @@ def _belong(documents: Documents, verdict: Verdict) -> None:
         if invoice.kind == "credit_note" and invoice.of is None:
             verdict.breaks(f"the credit note {invoice.number} belongs to no invoice", operation)
         elif of is not None and (of[0].booking != invoice.booking or of[0].kind == invoice.kind):
-            verdict.breaks(f"the document {invoice.number} belongs to {of[0].number} of another kind", of[1], operation)
+            words = f"the document {invoice.number} belongs to {of[0].number}, which is of another booking or of its own kind"
+            verdict.breaks(words, of[1], operation)
 
 
 # Numbers.
@@ -62,7 +71,7 @@ def _numbers(history: History, documents: Documents, verdict: Verdict) -> None:
     series: defaultdict[str, dict[int, Operation]] = defaultdict(dict)
     for number, (_, operation) in documents.first.items():
         name, _, digits = number.rpartition("-")
-        if not digits.isdigit() or not name:
+        if not (digits.isascii() and digits.isdecimal() and name):
             verdict.breaks(f"{number} is no number of a series", operation)
             continue
         series[name][int(digits)] = operation
@@ -169,7 +178,7 @@ def _sums(
                 read,
                 after,
             )
-        elif invoices:
+        elif invoices and invoices[0].rate >= 0:
             tax = sum(each.tax if each.kind == "invoice" else -each.tax for each in invoices)
             whole = 100_000 + invoices[0].rate
             if tax != (2 * total * invoices[0].rate + whole) // (2 * whole):

@@ -16,7 +16,7 @@ from tests.judge import (
     states,
     weeks,
 )
-from tests.judge.finding import Verdict, time_of
+from tests.judge.finding import Verdict, time_of, why_not_whole
 from tests.judge.records import Booking, History, Operation
 
 CHECKS: Mapping[str, Callable[[History], Verdict]] = {
@@ -43,10 +43,15 @@ def judge(history: History) -> Mapping[str, Verdict]:
 def report(history: History, verdicts: Mapping[str, Verdict]) -> Iterator[str]:
     """The lines that tell what was judged, what could not be, and what is broken."""
     header = history.header
-    kind = " and ".join(name for name, has in (("whole", header.whole), ("fresh", header.fresh)) if has) or "partial"
+    lacks = why_not_whole(history)
+    whole = header.whole and lacks is None
+    kinds = [name for name, has in (("fresh", header.fresh), ("single", header.single)) if has]
+    kind = " and ".join([*(["whole"] if whole else []), *kinds]) or "partial"
     yield f"{len(history.operations)} operations of a {kind} history by {header.recorder or 'an unknown recorder'}"
     if history.torn is not None:
         yield history.torn
+    if header.whole and not whole:
+        yield f"it is judged as one that is not whole: {lacks}"
     for number, (promise, verdict) in enumerate(verdicts.items(), 1):
         told = f", {verdict.found} broken" if verdict.found else "" if verdict.judged else " (nothing to judge)"
         yield f"{number}. {promise}: {verdict.judged} judged{told}"

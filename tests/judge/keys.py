@@ -21,7 +21,6 @@ ENDING = frozenset(
         "suspendAccount",
         "refundAccount",
         "page",
-        "mcp",
     }
 )
 """Those that may end keys that they do not name."""
@@ -51,8 +50,13 @@ def check(history: History, verdict: Verdict) -> None:
             refused.setdefault(operation.asked.caller or "", operation)
         if usage is not None and operation.kind == "getUsage" and usage.status != "anonymous":
             claimed.setdefault(operation.asked.caller or "", operation)
+    minted: dict[str, Operation] = {}
     for operation in operations:
         caller, usage = operation.asked.caller, operation.said.usage
+        for key in operation.said.keys if operation.kind == "mintKey" else ():
+            verdict.judged += 1
+            if minted.setdefault(key.caller, operation) is not operation:
+                verdict.breaks(f"{key.caller} was minted twice", minted[key.caller], operation)
         if caller is None or not (is_charged(operation) or (operation.kind == "getUsage" and operation.good)):
             continue
         verdict.judged += 1
@@ -200,6 +204,8 @@ def _told(
             if key.tenant is not None and len(tenants) > 1 and key.caller not in accounts.claimed:
                 verdict.breaks(f"the key {key.id} is of {_and(tenants)}", operation)
             first, by_key = refused.get(key.caller), (maker[key.caller] or "").startswith("key-")
+            if first is not None and anything < first.ended:
+                verdict.unjudged["an operation on an account may have ended its keys and sessions, or others"] += 1
             if first is None or anything < first.ended or by_key or key.caller in accounts.claimed:
                 continue
             over = key.ends is not None and key.ends - clock <= first.ended

@@ -8,14 +8,17 @@ import json
 import types
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from math import inf
 from sys import intern
 from typing import IO, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from tests.judge.finding import DAY_MS
 from tests.judge.records import VERSION, Header, History, Operation
 
 MAX_LINE = 1_048_576
 """Bytes of a line, its end included."""
+
+EARLIEST_MS, LATEST_MS = -(2**45), 2**47
+"""The years 855 and 6429, between which times are compared. No number of a history is beyond them."""
 
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
@@ -28,13 +31,19 @@ class BadHistory(Exception):
 def read_history(stream: IO[bytes]) -> History:
     """Read all of a history. Raises `BadHistory`."""
     first, torn = stream.readline(MAX_LINE + 1), None
+    if not first:
+        raise BadHistory("it is empty")
     header = _parsed(first, 1, Header)
     if header.history != VERSION:
         raise BadHistory(f"line 1: version {header.history} of the format; this program reads version {VERSION}")
+    if not (0 <= header.clock_ms <= DAY_MS and 0 <= header.visible_ms <= DAY_MS):
+        raise BadHistory("line 1: clock_ms and visible_ms are from 0 to a day")
     operations: list[Operation] = []
     number = 1
     while line := stream.readline(MAX_LINE + 1):
         number += 1
+        if line.startswith(b'{"history"'):
+            raise BadHistory(f"line {number}: a second history begins; each has a file of its own")
         try:
             operation = _parsed(line, number, Operation)
             if operation.ended < operation.began:
@@ -51,7 +60,9 @@ def _parsed(line: bytes, number: int, shape: Callable[..., T]) -> T:
     if len(line) > MAX_LINE:
         raise BadHistory(f"line {number}: it is longer than {MAX_LINE} bytes")
     try:
-        read: T = reader_of(shape)(json.loads(line, parse_constant=_no_number))
+        read: T = reader_of(shape)(json.loads(line.decode("utf-8-sig"), parse_constant=_no_number))
+    except UnicodeDecodeError:
+        raise BadHistory(f"line {number}: it is not UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise BadHistory(f"line {number}: {error}") from None
     return read
@@ -112,8 +123,8 @@ def _exactly(wanted: type) -> Reader:
     allowed = (int, float) if wanted is float else (wanted,)
 
     def read(value: Any) -> Any:
-        if type(value) not in allowed or value in (inf, -inf):
-            raise ValueError(f"{_short(value)} is not of the type {wanted.__name__}")
+        if type(value) not in allowed or not EARLIEST_MS <= value <= LATEST_MS:
+            raise ValueError(f"{_short(value)} is not of the type {wanted.__name__}, or out of range")
         return value
 
     return read

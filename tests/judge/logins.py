@@ -21,7 +21,7 @@ TOLD = {
 """The state of a device login that the refusal of a poll tells."""
 SLOWER_SECONDS, SLOWEST_SECONDS = 5, 60
 """By how much a poll that is too fast lengthens the pause (RFC 8628, 3.5), and the longest one."""
-ENDING = frozenset({"endAll", "suspendAccount", "deleteAccount", "confirmAccountDeletion", "page", "mcp"})
+ENDING = frozenset({"endAll", "suspendAccount", "deleteAccount", "confirmAccountDeletion", "page"})
 """Operations that may end sessions that they do not name."""
 
 

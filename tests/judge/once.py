@@ -15,11 +15,13 @@ Attempt = tuple[Operation, str]
 def check(history: History) -> Verdict:
     verdict, moments = Verdict(), Moments(history.header.clock_ms)
     sent: defaultdict[Event, list[Attempt]] = defaultdict(list)
+    anyone: defaultdict[tuple[str, str], list[Attempt]] = defaultdict(list)
     for event, outcome, operation in events_of(history.operations):
         if event.visitor is not None and (may_count(outcome) or outcome == "duplicate"):
             sent[event].append((operation, outcome))
-        elif outcome == "recorded":
-            verdict.unjudged["the address of the visitor is not known"] += 1
+        elif event.visitor is None and may_count(outcome):
+            anyone[event[:2]].append((operation, outcome))
+            verdict.unjudged["the address of the visitor is not known"] += outcome == "recorded"
     all_sent = is_whole(history) and history.header.fresh
     for event, attempts in sent.items():
         recorded = [operation for operation, outcome in attempts if outcome == "recorded"]
@@ -29,7 +31,7 @@ def check(history: History) -> Verdict:
             _one_a_day(event, recorded, moments, verdict)
         _recorded_later(event, recorded, dropped, moments, verdict)
         if all_sent:
-            _duplicates(event, attempts, dropped, moments, verdict)
+            _duplicates(event, [*attempts, *anyone[event[:2]]], dropped, moments, verdict)
         elif dropped:
             verdict.unjudged["a duplicate may be of an event that is not in the history"] += len(dropped)
     return verdict

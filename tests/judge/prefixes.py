@@ -22,7 +22,7 @@ def check(history: History) -> Verdict:
     feeds: defaultdict[str, list[Operation]] = defaultdict(list)
     erased = any(each.kind in ERASES and (each.good or each.doubtful) for each in history.operations)
     for operation in sorted(history.operations, key=lambda each: each.ended):
-        if operation.status != 200:
+        if not operation.read:
             continue
         if operation.asked.query is not None and (erased or operation.kind == "listWebhookEvents"):
             verdict.unjudged["a filter by a time, or by an email that may be erased"] += 1

@@ -39,7 +39,7 @@ def place_of(text: str) -> Place:
         host, port = parts.hostname, parts.port
     except ValueError:
         host, port = None, None
-    if not host or port is None or parts.netloc != text:
+    if not host or port is None or parts.netloc != text or parts.username is not None:
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
     return Place(host, port)
 
@@ -48,8 +48,8 @@ def node_of(text: str) -> Place:
     """Raises ArgumentTypeError for anything but http://HOST:PORT."""
     scheme, _, rest = text.partition("://")
     try:
-        if scheme == "http":
-            return place_of(rest.removesuffix("/"))
+        if scheme == "http" and (place := place_of(rest.removesuffix("/"))).port:
+            return place
     except argparse.ArgumentTypeError:
         pass
     raise argparse.ArgumentTypeError(f"{text!r} is not http://HOST:PORT")
@@ -86,7 +86,7 @@ async def record(chosen: argparse.Namespace) -> None:
     """Serve until SIGINT or SIGTERM. Raises OSError, also in a group."""
     now, header = running_clock(), Header(VERSION, "proxy", chosen.whole, chosen.fresh, chosen.single)
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals, ExitStack() as stack:
-        listeners = [await trio.open_tcp_listeners(each.port, host=each.host) for each in chosen.listen]
+        listeners = [await _listening(each) for each in chosen.listen]
         for listener in chain(*listeners):
             stack.callback(listener.socket.close)
         recorder = Recorder(stack.enter_context(_new_file(chosen.record)), header)
@@ -100,6 +100,13 @@ async def record(chosen: argparse.Namespace) -> None:
             async for _ in signals:
                 nursery.cancel_scope.cancel()
     _say(f"{recorder.operations} operations are in {chosen.record}")
+
+
+async def _listening(place: Place) -> list[trio.SocketListener]:
+    try:
+        return await trio.open_tcp_listeners(place.port, host=place.host)
+    except OSError as error:
+        raise OSError(f"{place}: {error.strerror or error}") from None
 
 
 def _new_file(path: str) -> IO[bytes]:

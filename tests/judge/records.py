@@ -207,6 +207,11 @@ class Operation(NamedTuple):
         return 200 <= self.status < 300
 
     @property
+    def read(self) -> bool:
+        """Whether it succeeded with a body that was read, so that what is not among its facts was not shown."""
+        return self.good and self.said.code is None
+
+    @property
     def doubtful(self) -> bool:
         """Whether it may or may not have taken effect: there was no answer, or a server error."""
         return self.answer is None or self.answer.status >= 500

@@ -158,7 +158,7 @@ class Relay:
             await client.refuse(413, f"passes on bodies of {REQUEST_BYTES} bytes at most.")
             return False
         except h11.RemoteProtocolError as error:
-            await client.refuse(error.error_status_hint, f"cannot read this request: {error}.")
+            await client.refuse(error.error_status_hint, "cannot read this request, which breaks HTTP/1.1.")
             return False
         if request.method == b"CONNECT":
             await client.refuse(501, "opens no tunnels.")

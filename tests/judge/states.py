@@ -17,6 +17,7 @@ def check(history: History) -> Verdict:
     verdict = Verdict()
     for id, seen in seen_bookings(history).items():
         _booking(id, seen.states, history.header.clock_ms, verdict)
+    _stay(history, verdict)
     whole = is_whole(history)
     if whole and history.header.fresh:
         _causes(history, verdict)
@@ -46,6 +47,27 @@ def _booking(id: str, states: Sequence[tuple[Operation, Booking]], clock_ms: flo
             if status == "expired" and _by_a_clock(earlier, booking, holds, clock_ms):
                 continue
             verdict.breaks(f"booking {id} was {status} and later {booking.status}", earlier, operation)
+
+
+DELETES = frozenset({"deleteAccount", "confirmAccountDeletion", "page"})
+OWN = frozenset({"createBooking", "startBooking", "listBookings", "openCheckout", "cancelBooking"})
+"""Operations that show bookings of the caller's own account."""
+
+
+def _stay(history: History, verdict: Verdict) -> None:
+    """Who booked something finds it as long as no account was deleted."""
+    shown: dict[tuple[str | None, str], Operation] = {}
+    deleted = inf
+    for operation in sorted(history.operations, key=lambda each: each.ended):
+        if operation.kind in DELETES and (operation.good or operation.doubtful):
+            deleted = min(deleted, operation.began)
+        for booking in operation.said.bookings if operation.kind in OWN else ():
+            shown.setdefault((operation.asked.caller, booking.id), operation)
+        if operation.kind == "getBooking" and operation.status == 404:
+            verdict.judged += 1
+            earlier = shown.get((operation.asked.caller, operation.asked.id or ""))
+            if earlier is not None and earlier.ended < operation.began and operation.ended < deleted:
+                verdict.breaks(f"booking {operation.asked.id} is not there any more", earlier, operation)
 
 
 def _by_a_clock(expired: Operation, later: Booking, holds: Mapping[int, float], clock_ms: float) -> bool:

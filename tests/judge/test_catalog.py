@@ -52,6 +52,8 @@ def another(operation: Operation) -> Operation:
 
 
 CLEAN: dict[str, Case] = {
+    "an entry that nobody knows was removed": partial(puts(0, "a1", "x"), reads(60, "a")),
+    "an answer that was not read": [puts(0, "a1", "x"), changes(20, "a1"), changes(60, code="unread")],
     "an accepted entry": [accepts(0, "bots/a"), changes(1), changes(60, "a1")],
     "an accepted entry on the second page": [
         *(accepts(0, "bots/a"), changes(60, "b-9", more=True, gives="x"), changes(61, "a0", cursor="x")),
@@ -114,6 +116,7 @@ CLEAN: dict[str, Case] = {
 }
 
 BROKEN: dict[str, tuple[Case, str]] = {
+    "an entry that is gone for ever": ([puts(0, "a1", "x"), reads(60, "a")], "bots/a is not there"),
     "an accepted entry that is nowhere": (
         [accepts(0, "bots/a"), changes(60, "b1", more=True, gives="x"), changes(61, "c2", cursor="x")],
         "not that of bots/a, which was accepted",

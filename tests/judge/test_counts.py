@@ -23,6 +23,7 @@ def batch(at: float, *outcomes: str) -> Operation:
 
 
 ONCE: dict[str, Case] = {
+    "a duplicate of one whose visitor is not known": [event(0, None), event(1, "v", "duplicate")],
     "a duplicate": [event(0, "v"), event(1, "v", "duplicate")],
     "a duplicate of one without an answer": [event(0, "v", None), event(1, "v", "duplicate")],
     "recorded after one without an answer": [event(0, "v", None), event(1, "v")],

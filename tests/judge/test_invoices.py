@@ -62,6 +62,7 @@ BEGUN = op("openCheckout", 0, id="a"), seen(0, "a", "reserved")
 TWICE = seen(5, "a", "paid", issue="paid_twice")
 
 CLEAN: dict[str, Case] = {
+    "documents that were not read": [*BEGUN, money(1), op("getInvoices", 2, id="a", code="unread"), money(3)],
     "paid twice": [*BEGUN, PAYS, told(2, "paid", 100, payment="pi_2"), TWICE],
     "paid twice in test mode": [*BEGUN, TWICE, read(9)],
     "paid again after a payment that is older": [PAYS, TWICE, read(9, invoice(1))],
@@ -96,6 +97,9 @@ CLEAN: dict[str, Case] = {
 }
 
 BROKEN: dict[str, tuple[Case, str]] = {
+    "a document of another booking": (partial(read(0, invoice(1, "b"))), "of booking b is shown as one of another"),
+    "a negative rate": ([*BEGUN, money(1), read(2, invoice(1)._replace(rate=-100_000)), money(3)], "a negative rate"),
+    "a number with other digits": (partial(read(0, invoice(1)._replace(number="INV-\u00b2"))), "is no number"),
     "paid twice by one payment": ([*BEGUN, PAYS, told(2, "paid", 100), TWICE], "the processor told of one payment"),
     "a gap": ([*BEGUN, read(1, invoice(1), invoice(3)), read(2, invoice(1), invoice(3))], "TEST-INV-000002 is missing"),
     "a gap at the beginning": ([*BEGUN, read(1, invoice(2)), read(2, invoice(2))], "TEST-INV-000001 is missing"),

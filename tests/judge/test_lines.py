@@ -39,7 +39,11 @@ def test_a_line_has_no_absent_fields_and_is_read_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("lines", "fault"),
     [
-        ([], "line 1: "),
+        ([], "it is empty"),
+        ([b'{"history":1,"clock_ms":-5}\n'], "line 1: clock_ms and visible_ms are from 0 to a day"),
+        ([HEADER, LINE, HEADER], "line 3: a second history begins"),
+        ([HEADER, LINE.replace(b"2,", b"1e15,")], "line 2: 1000000000000000.0 is not of the type float, or out of"),
+        ([HEADER, "\ufeff{}\n".encode("utf-16")], "line 2: it is not UTF-8"),
         ([b'{"history":2}\n'], "line 1: version 2"),
         ([b'{"whole":true}\n'], "line 1: 'history' is missing"),
         ([HEADER, b"[]\n"], "line 2: [] is not an object"),

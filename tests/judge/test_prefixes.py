@@ -19,6 +19,10 @@ def feed(at: float, *ids: str, more: bool = False, **facts: Any) -> Operation:
 
 
 CLEAN: dict[str, Case] = {
+    "pages that were not read": [
+        *(audit(0, 2, 1), audit(1, code="unread"), audit(2, 2, 1)),
+        *(feed(0, "a", gives="x"), feed(1, code="unread"), feed(2, "a")),
+    ],
     "an audit that grows": [audit(0, 2, 1), audit(1, 3, 2, 1), audit(2, 5, 4, 3, 2, 1)],
     "pages of the audit": [audit(0, 4, 3, more=True, gives="x"), audit(1, 2, 1, cursor="x"), audit(2, 5, 4, 3, 2, 1)],
     "a record by a clock that is behind": [audit(0, 5, 1), audit(1, 5, 3, 1)],

@@ -27,11 +27,16 @@ def usage(at: float, status: str) -> Operation:
 
 MADE = op("createAccountKey", 0, keys=(Key("key-1", id="k1"),))
 REVOKED = op("revokeAccountKey", 5, id="k1", revoked=("k1",))
+MINE = seen(0, "a", "reserved", kind="createBooking", caller="key-1")
 CANCELS = op("cancelBooking", 0.5, id="a", status=None)
 CHECKS_OUT = op("openCheckout", 0.5, id="a", status=None)
 OVER = (HOLD - NOON) / 1_000
 
 CLEAN: dict[str, Case] = {
+    "a booking that others do not find": [MINE, op("getBooking", 2, caller="key-2", id="a", status=404)],
+    "a booking of an account that was deleted": [
+        *(MINE, op("confirmAccountDeletion", 1, status=None), op("getBooking", 2, caller="key-1", id="a", status=404)),
+    ],
     "a booking to its end": [
         CHECKS_OUT,
         *(
@@ -85,6 +90,14 @@ CLEAN: dict[str, Case] = {
 }
 
 BROKEN: dict[str, tuple[Case, str]] = {
+    "a booking that is gone": (
+        partial(MINE, op("getBooking", 2, caller="key-1", id="a", status=404)),
+        "booking a is not there any more",
+    ),
+    "a key that is minted twice": (
+        partial(op("mintKey", 0, keys=(Key("key-1"),)), op("mintKey", 1, keys=(Key("key-1"),))),
+        "key-1 was minted twice",
+    ),
     "reserved again": ([CANCELS, seen(1, "a", "cancelled"), seen(2, "a", "reserved")], "cancelled and later reserved"),
     "paid, then checkout": (partial(seen(1, "a", "paid"), seen(2, "a", "checkout")), "was paid and later checkout"),
     "paid after it was cancelled": (

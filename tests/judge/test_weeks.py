@@ -90,6 +90,14 @@ BROKEN: dict[str, tuple[Case, str]] = {
         partial(seen(0, "a", "checkout"), seen(1_798.5, "a", "expired")),
         "expired before its hold is over",
     ),
+    "another slot than before": (
+        partial(seen(0, "a", "paid"), seen(1, "a", "paid", slot="right")),
+        "has two values of its slot: left and right",
+    ),
+    "another price than before": (
+        partial(seen(0, "a", "paid", price=5), seen(1, "a", "paid", price=6)),
+        "has two values of its price: 5 and 6",
+    ),
     "behind others that end sooner": (
         partial(
             *(seen(0, "a", "paid"), seen(1, "b", "reserved"), seen(2, "b", "cancelled")),

@@ -122,10 +122,11 @@ def visitor(address: str, agent: str = "A", **named: str) -> str | None:
 
 
 def test_a_visitor_of_a_day_is_an_address_with_a_user_agent() -> None:
-    assert visitor("203.0.113.7") == visitor("::ffff:203.0.113.7") == visitor("10.0.0.1", clientAddress="203.0.113.7")
+    relayed = visitor("10.0.0.1", "relay", clientAddress="203.0.113.7", userAgent="A")
+    assert visitor("203.0.113.7") == visitor("::ffff:203.0.113.7") == relayed
+    assert visitor("10.0.0.1", "one", clientAddress="203.0.113.7") == visitor("203.0.113.7", "")
     assert visitor("2001:db8::1") == visitor("2001:db8::2") != visitor("2001:db8:0:1::1")
     assert len({visitor("203.0.113.7"), visitor("203.0.113.8"), visitor("203.0.113.7", "B")}) == 3
-    assert visitor("203.0.113.7", userAgent="B") == visitor("203.0.113.7", "B")
     assert visitor("") is None
     assert seen("POST", "/api/v1/sponsors/events", EVENT).asked.events == (
         Event("bok_1", "click", digest(f"device {EVENT['visitorId']}")),
@@ -211,7 +212,33 @@ def test_a_body_that_is_too_long_once_decompressed_is_not_read() -> None:
     for name, packed in (("gzip", gzip.compress(long)), ("br", brotli.compress(long))):
         found = operation_of("GET", "/api/v1/changes", "", {}, b"", 200, {"Content-Encoding": name}, packed)
         assert found is not None
-        assert found.answer == Answer(200)
+        assert found.answer == Answer(200, "unread")
+
+
+def test_texts_that_the_service_takes_for_the_same_are_the_same() -> None:
+    upper = {**EVENT, "visitorId": EVENT["visitorId"].upper().replace("1", "A")}
+    lower = {**upper, "visitorId": upper["visitorId"].lower()}
+    events = [seen("POST", "/api/v1/sponsors/events", body).asked.events for body in (upper, lower)]
+    assert events[0] == events[1]
+    keys = [{"idempotencyKey": each["visitorId"], "slotId": "left"} for each in (upper, lower)]
+    assert len({seen("POST", "/api/v1/sponsors/bookings", body).asked.key for body in keys}) == 1
+    emails = [{"email": each} for each in ("Ann@Example.com", "ann@example.com ")]
+    assert len({seen("POST", "/api/v1/auth/session", body).asked.id for body in emails}) == 1
+
+
+def test_the_caller_is_who_the_service_takes_for_it() -> None:
+    def caller(*headers: tuple[str, str]) -> str | None:
+        found = operation_of("GET", "/api/v1/usage", "", headers, b"", 401)
+        assert found is not None
+        return found.asked.caller
+
+    alone = caller(("Cookie", "session=b"))
+    assert alone is not None
+    assert (
+        caller(("Cookie", "session=a; session=b")) == caller(("Cookie", "session=a"), ("cookie", "session=b")) == alone
+    )
+    assert caller(("Authorization", "Basic eA=="), ("Cookie", "session=b")) is None
+    assert caller(("Authorization", "Bearer x"), ("Cookie", "session=b")) == caller(("Authorization", "bearer x"))
 
 
 def test_what_opens_something_is_told_apart_by_its_digest() -> None:

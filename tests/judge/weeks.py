@@ -82,6 +82,7 @@ def check(history: History) -> Verdict:
         if seen.slot is None:
             verdict.unjudged["no answer tells the slot of the booking"] += len(seen.states)
             continue
+        _one_place(id, seen.states, verdict)
         _one_end(id, seen.states, history.header.clock_ms, verdict)
         held = list(_held(id, seen, ends, history.header.clock_ms, opened=id in opened))
         verdict.judged += len(seen.states)
@@ -114,6 +115,19 @@ def _ends(history: History) -> Mapping[str, Ends]:
     for each in ends.values():
         each.sort()
     return ends
+
+
+def _one_place(id: str, states: Sequence[tuple[Operation, Booking]], verdict: Verdict) -> None:
+    """A booking stays where it is, and costs what it cost."""
+    told: dict[str, tuple[Operation, object]] = {}
+    for operation, booking in sorted(states, key=lambda each: each[0].ended):
+        for what in ("slot", "week", "end", "price"):
+            if (value := getattr(booking, what)) is None:
+                continue
+            earlier, known = told.setdefault(what, (operation, value))
+            if known != value:
+                verdict.breaks(f"booking {id} has two values of its {what}: {known} and {value}", earlier, operation)
+                return
 
 
 def _one_end(id: str, states: Sequence[tuple[Operation, Booking]], clock_ms: float, verdict: Verdict) -> None:

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from ipaddress import ip_address
 from typing import Any, NamedTuple, cast
 from urllib.parse import parse_qs, unquote
+from uuid import UUID
 
 import brotli
 
@@ -40,8 +41,9 @@ a move of a developer's clock."""
 
 LISTS = ("listAudit", "listWebhookEvents", "listChanges")
 
-UNDOCUMENTED = "undocumented"
-"""The code of a success whose body is not as the document says. It has no facts."""
+UNREAD, UNDOCUMENTED = "unread", "undocumented"
+"""The codes of a success whose body is no JSON that was read (of a HEAD, a spreadsheet, too long), and of one whose body is
+not as the document says. Neither has facts."""
 
 Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 
@@ -78,7 +80,7 @@ def operation_of(
     if found is None:
         return None
     kind, metered, ids = found
-    sent, values = _lower(headers), {name: found[-1] for name, found in parse_qs(query).items()}
+    sent, values = _joined(headers), {name: found[-1] for name, found in parse_qs(query).items()}
     document = _json(sent, body)
     caller = _caller(sent)
     keyed = metered and caller is not None and caller.startswith("key-")
@@ -126,7 +128,7 @@ def _asked(kind: str, query: dict[str, str], headers: dict[str, str], body: dict
         agent = headers.get("user-agent", "")
         facts["events"] = _events(events, address, agent, by_day=query.get("unit") == "day")
     elif kind in ("createBooking", "startBooking"):
-        facts |= _only(key=_text(body.get("idempotencyKey")), campaign=_text(body.get("campaignId")))
+        facts |= _only(key=_uuid(_text(body.get("idempotencyKey"))), campaign=_text(body.get("campaignId")))
         facts |= _only(slot=_text(body.get("slotId")), week=_number(body.get("weekStart")))
     elif kind in SECRETS:
         facts |= _only(id=_secret(kind, query, body), decision=_text(body.get("decision", body.get("grant_type"))))
@@ -167,7 +169,14 @@ SECRETS = {
 
 def _secret(kind: str, query: dict[str, str], body: dict[str, Any]) -> str | None:
     sent = next((text for name in SECRETS[kind] if (text := _text(body.get(name, query.get(name))))), None)
-    return None if sent is None else digest(user_code(sent) if SECRETS[kind] == ("userCode",) else sent)
+    match sent, SECRETS[kind]:
+        case None, _:
+            return None
+        case _, ("userCode",):
+            sent = user_code(sent)
+        case _, ("email",):
+            sent = sent.strip().lower()
+    return digest(sent)
 
 
 def user_code(typed: str) -> str:
@@ -184,12 +193,21 @@ def _events(events: Any, address: str, agent: str, *, by_day: bool) -> tuple[Eve
         )
         if not booking or not kind:
             return ()
-        who: str | None = f"device {each.get('visitorId')}"
+        who: str | None = f"device {_uuid(each.get('visitorId'))}"
         if by_day:
-            seen = each.get("clientAddress") or address
-            who = f"day {_network(seen)} {each.get('userAgent', agent)}" if seen else None
+            named = each.get("clientAddress")
+            seen, by = (named, each.get("userAgent") or "") if named else (address, agent)
+            who = f"day {_network(seen)} {by}" if seen else None
         read.append(Event(booking, kind, None if who is None else digest(who)))
     return tuple(read)
+
+
+def _uuid(value: Any) -> Any:
+    """A UUID as the service compares it, however it was written."""
+    try:
+        return str(UUID(value)) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _network(address: str) -> str:
@@ -249,15 +267,14 @@ def _returned(dispute: dict[str, Any]) -> int:
 
 
 def _caller(headers: dict[str, str]) -> str | None:
-    """A name for the key or session of a request that does not tell it."""
+    """A name for the key or session of a request that does not tell it. The last cookie counts, and none beside other
+    credentials."""
     scheme, _, text = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return caller_of(text.strip())
-    for pair in headers.get("cookie", "").split(";"):
-        name, _, value = pair.strip().partition("=")
-        if name in ("session", "__Host-session"):
-            return f"session-{digest(value)}"
-    return None
+    if "authorization" in headers:
+        return caller_of(text.strip()) if scheme.lower() == "bearer" else None
+    pairs = [each.strip().partition("=") for each in headers.get("cookie", "").split(";")]
+    sessions = [value for name, _, value in pairs if name in ("session", "__Host-session")]
+    return f"session-{digest(sessions[-1])}" if sessions else None
 
 
 def caller_of(key: str) -> str:
@@ -277,10 +294,11 @@ def digest(value: Any) -> str:
 def _answer(kind: str, asked: Asked, status: int, headers: dict[str, str], body: Any) -> Answer:
     limits = tuple(_limits(headers))
     if not isinstance(body, dict):
-        return Answer(status, limits=limits)
+        return Answer(status, UNREAD if 200 <= status < 300 and status != 204 else None, limits=limits)
     if not 200 <= status < 300:
         retry = _number(body.get("interval", body.get("retryAfter")))
-        retry = int(headers["retry-after"]) if retry is None and headers.get("retry-after", "").isdigit() else retry
+        told = headers.get("retry-after", "")
+        retry = int(told) if retry is None and re.fullmatch(r"[0-9]{1,9}", told) else retry
         # The caps of the accounts of one mailbox are shared, which no other fact of a refusal tells.
         shared = "of your mailbox" in str(body.get("message", ""))
         return Answer(status, _text(body.get("error")), retry, shared=shared, limits=limits)
@@ -462,6 +480,15 @@ def _invoice(shown: dict[str, Any]) -> Invoice:
 def _lower(headers: Headers) -> dict[str, str]:
     pairs = headers.items() if isinstance(headers, Mapping) else headers
     return {name.lower(): value for name, value in pairs}
+
+
+def _joined(headers: Headers) -> dict[str, str]:
+    """The headers of a request as the service reads them: the values of one that is repeated are joined."""
+    joined: dict[str, str] = {}
+    for name, value in headers.items() if isinstance(headers, Mapping) else headers:
+        key = name.lower()
+        joined[key] = f"{joined[key]}{'; ' if key == 'cookie' else ', '}{value}" if key in joined else value
+    return joined
 
 
 MOST_BYTES = 16 * 2**20
