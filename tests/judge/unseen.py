@@ -96,6 +96,7 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "lock-reset-by-looking",
         "lock-rolled-back",
         "network-never-known",
+        "promise-not-of-the-day",
         "promise-uncounted",
         "redemption-uncapped",
         "reservations-of-a-day-unlimited",

@@ -126,14 +126,24 @@ def decision_changed(unit: Any, decide: Decide, device: Device) -> Any:
     return unit._decide(decide, device)
 
 
-@BUGS.around(device_tables, "live_keys")
-def promise_uncounted(right: Any, tables: Any, tenant_ids: Any, now_ms: int) -> Any:
-    """A promised key does not count towards the limit."""
+def _without_promises(right: Any, tables: Any, tenant_ids: Any, now_ms: int) -> Any:
     waiting, tables.devices = tables.devices, {}
     try:
         return right(tables, tenant_ids, now_ms)
     finally:
         tables.devices = waiting
+
+
+@BUGS.around(device_tables, "live_keys")
+def promise_uncounted(right: Any, tables: Any, tenant_ids: Any, now_ms: int) -> Any:
+    """A promised key does not count towards the limit."""
+    return _without_promises(right, tables, tenant_ids, now_ms)
+
+
+@BUGS.around(device_tables, "made_today")
+def promise_not_of_the_day(right: Any, tables: Any, tenant_ids: Any, now_ms: int) -> Any:
+    """A promised key does not count for the day of its account."""
+    return _without_promises(right, tables, tenant_ids, now_ms)
 
 
 @BUGS.around(_Batch, "_decide")

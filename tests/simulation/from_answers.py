@@ -86,6 +86,7 @@ FOUND_BY = {
     "partitions-dropped-a-day-early": 2,
     "paused-for-ever": 3,
     "program-ends-alone": 13,
+    "promise-not-of-the-day": 4,
     "proof-not-compared": 1,
     "recorded-answered-again": 3,
     "refund-counted-beside-its-total": 2,

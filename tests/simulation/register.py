@@ -3,11 +3,13 @@
 Messages are told apart by identity, so two equal ones are two. Judges nothing.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from actors.clock import day_of
 from actors.kernel.actor import Actor
 from actors.values import AuditRecord, BatchId, OutboxMessage
 from tests.doubles.tables import Memory, MemoryStore, decided
@@ -38,7 +40,8 @@ class Asked:
 class Batch:
     """One transaction. It was decided at `now_ms`, which has to lie in `between`.
 
-    `accounts` has the tenant of each email before, `full_keys` the number of live full keys of each tenant before.
+    `accounts` has the tenant of each email before, `full_keys` the number of live full keys of each tenant before, and `made`
+    the number of all keys that it made, by day.
     """
 
     tick: int
@@ -50,6 +53,7 @@ class Batch:
     answers: tuple[Any, ...]
     accounts: Mapping[str, str]
     full_keys: Mapping[str, int]
+    made: Mapping[tuple[str, int], int]
     audits: tuple[AuditRecord, ...]
     letters: tuple[OutboxMessage, ...]
     key_ids: tuple[str, ...]
@@ -113,6 +117,7 @@ class Register:
         memory = self._world.memory
         accounts = {account.email: account.tenant_id for account in memory.accounts.values()}
         full_keys, audits = live_full_keys(memory), len(memory.audits)
+        made = Counter((key.tenant_id, day_of(key.created_ms)) for key in memory.keys.values())
         letters, key_ids = set(memory.messages), set(memory.keys)
         self._decided = None
         done, decided = work(), self._decided
@@ -128,6 +133,7 @@ class Register:
             decided.answers,
             accounts,
             full_keys,
+            made,
             tuple(memory.audits[audits:]),
             tuple(letter for letter in memory.messages.values() if letter.id not in letters),
             tuple(key_id for key_id in memory.keys if key_id not in key_ids),

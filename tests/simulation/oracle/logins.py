@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from actors.clock import DAY_MS, day_of
 from actors.devices import messages as devices
 from actors.shared.credentials import Kind
 from actors.values import Refused
@@ -170,6 +171,9 @@ class Logins:
             return self._seen(login_id) if same and (login.status != "denied") == decide.approve else "invalid_state"
         if decide.approve and self._promised(decide.email) >= DEVICES.full_keys_per_account:
             return "key_limit"
+        if decide.approve and self._made_today(decide.email) >= DEVICES.keys_per_day:
+            self.met["an approval met the keys of the day"] += 1
+            return waiting(DAY_MS - self._batch.now_ms % DAY_MS)
         login.status, login.decided = wish, (decide.email, decide.session_id)
         self.met["wrong user codes were forgiven"] += self.wrong.get(decide.session_id, 0) > 0
         self.wrong[decide.session_id] = 0
@@ -186,7 +190,16 @@ class Logins:
 
     def _promised(self, email: str) -> int:
         """Return the full keys of an account, plus those promised to approved devices."""
-        tenant_id = self._batch.accounts[email]
+        return self._batch.full_keys.get(self._batch.accounts[email], 0) + self._fresh(email)
+
+    def _made_today(self, email: str) -> int:
+        """Return the keys that an account made since midnight, plus those promised to approved devices."""
+        tenant_id, today = self._batch.accounts[email], day_of(self._batch.now_ms)
+        made = sum(count for (owner, day), count in self._batch.made.items() if owner == tenant_id and day >= today)
+        return made + self._fresh(email)
+
+    def _fresh(self, email: str) -> int:
+        """Return the keys of an account from this batch, plus those promised."""
         waiting = [
             login
             for login in self.logins.values()
@@ -195,8 +208,7 @@ class Logins:
             and login.decided is not None
             and login.decided[0] == email
         ]
-        fresh = [owner for owner, _ in self._keys.values() if owner == tenant_id]
-        return self._batch.full_keys.get(tenant_id, 0) + len(fresh) + len(waiting)
+        return len(waiting) + sum(owner == self._batch.accounts[email] for owner, _ in self._keys.values())
 
     def _seen(self, login_id: str) -> str:
         login = self.logins[login_id]
