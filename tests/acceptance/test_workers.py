@@ -109,6 +109,8 @@ async def test_a_killed_worker_costs_its_own_connections_and_is_back_while_the_o
     before = workers_of(service)
     wires = await wires_to(service, 24)
     os.kill(min(before), signal.SIGKILL)
+    # It may take a moment to end, in which the kernel still gives it connections.
+    await trio.to_thread.run_sync(until, lambda: min(before) not in workers_of(service))
     held = [await answers(wire) for wire in wires]
     for _ in range(20):
         wire = await Wire.open(service.url)
