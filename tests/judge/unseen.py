@@ -197,7 +197,6 @@ UNSEEN: Mapping[str, tuple[str, ...]] = {
         "registration-forgotten-a-day-early",
         "registration-in-use-forgotten",
         "registration-never-forgotten",
-        "revoked-key-refreshed",
         "suspended-account-allows",
         "suspended-account-gets-its-key",
     ),
