@@ -137,7 +137,9 @@ class _Batch:
         return Deletion(tenant_id=account.tenant_id, email=account.email, requested_ms=self._now_ms)
 
     def _obstacle(self, email: str) -> Refused | None:
-        return obstacle(self._snapshot.blockers.get(email, DeletionBlockers()), self._now_ms)
+        standing = self._snapshot.blockers.get(email, DeletionBlockers())
+        gone = sum(self._snapshot.blockers.get(each.email, DeletionBlockers()).admin for each in self.decision.ended)
+        return obstacle(replace(standing, administrators=standing.administrators - gone), self._now_ms)
 
     def _start(self, start: StartDeletion, account: Account) -> Answer:
         row = self._deletion(start.email) or self._new(account)

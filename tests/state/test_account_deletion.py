@@ -161,6 +161,18 @@ def test_what_is_over_keeps_nobody() -> None:
     assert obstacle(free, NOON) is None
 
 
+def test_of_two_administrators_whose_accounts_are_due_at_once_one_stays() -> None:
+    due, standing = replace(DUE, due_ms=NOON), DeletionBlockers(admin=True, administrators=2)
+    rows = Snapshot(
+        {ANN: ACCOUNT, BOB: Account(BOB, "ten_bob", 1)},
+        {ANN: due, BOB: replace(due, email=BOB, tenant_id="ten_bob")},
+        {ANN: standing, BOB: standing},
+    )
+    decision = decide(rows, [begin(), replace(begin(), email=BOB)], NOON, RULES)
+    assert decision.ended == [ACCOUNT]
+    assert decision.deletions[BOB].due_ms == NOON + HOUR_MS
+
+
 def test_an_open_hold_is_waited_for_at_the_end_only() -> None:
     holding = DeletionBlockers(holds=1)
     assert act(start(), standing=holding).answers == [Done()]
