@@ -55,12 +55,11 @@ OWN = frozenset({"createBooking", "startBooking", "listBookings", "openCheckout"
 
 
 def _stay(history: History, verdict: Verdict) -> None:
-    """Who booked something finds it as long as no account was deleted."""
+    """A booking is found by the caller who made it, until a request may have deleted an account."""
     shown: dict[tuple[str | None, str], Operation] = {}
-    deleted = inf
+    deletes = (each for each in history.operations if each.kind in DELETES and (each.good or each.doubtful))
+    deleted = min((each.began for each in deletes), default=inf)
     for operation in sorted(history.operations, key=lambda each: each.ended):
-        if operation.kind in DELETES and (operation.good or operation.doubtful):
-            deleted = min(deleted, operation.began)
         for booking in operation.said.bookings if operation.kind in OWN else ():
             shown.setdefault((operation.asked.caller, booking.id), operation)
         if operation.kind == "getBooking" and operation.status == 404:

@@ -34,6 +34,9 @@ OVER = (HOLD - NOON) / 1_000
 
 CLEAN: dict[str, Case] = {
     "a booking that others do not find": [MINE, op("getBooking", 2, caller="key-2", id="a", status=404)],
+    "a booking of an account that is being deleted": [
+        *(MINE, op("deleteAccount", 1, took=9), op("getBooking", 2, caller="key-1", id="a", status=404)),
+    ],
     "a booking of an account that was deleted": [
         *(MINE, op("confirmAccountDeletion", 1, status=None), op("getBooking", 2, caller="key-1", id="a", status=404)),
     ],
