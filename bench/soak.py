@@ -55,7 +55,7 @@ class Sample:
     own: int
     """The part of it that is in no file, so that it does not depend on what other processes map."""
     postgres: int
-    """Of all processes of Postgres together; each has its part of what they share."""
+    """The own memory of all processes of Postgres together, without shared_buffers, which fill up to their bound."""
     files: int
     threads: int
     node_cpu: float
@@ -123,7 +123,7 @@ def slope(samples: Sequence[Sample]) -> float:
 
 
 def rolled_up(pid: int, what: str) -> int:
-    """Bytes of all mappings of a process: `Pss`, `Anonymous`. 0 if it has ended."""
+    """Bytes of all mappings of a process: `Pss_Anon`, `Anonymous`. 0 if it has ended."""
     with suppress(OSError):
         for line in (PROC / str(pid) / "smaps_rollup").read_text().splitlines():
             if line.startswith(f"{what}:"):
@@ -168,7 +168,7 @@ class Soak:
             round(time.perf_counter() - self._began, 1),
             memory_bytes(pid),
             rolled_up(pid, "Anonymous"),
-            sum(rolled_up(each, "Pss") for each in family(postmaster_of(self._data_dir))),
+            sum(rolled_up(each, "Pss_Anon") for each in family(postmaster_of(self._data_dir))),
             len(os.listdir(PROC / str(pid) / "fd")),
             int(status),
             round(cpu_seconds(pid) - cpu, 2),

@@ -2,6 +2,7 @@
 
 import io
 import json
+import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -342,6 +343,8 @@ def test_facts_that_cannot_be_written_and_read_are_left_out(
         ({"--listen": "8080"}, "is not HOST:PORT"),
         ({"--to": "https://127.0.0.1:1"}, "is not http://HOST:PORT"),
         ({"--to": "http://127.0.0.1"}, "is not http://HOST:PORT"),
+        ({"--to": "http://127.0.0.1:0"}, "is not http://HOST:PORT"),
+        ({"--to": "http://reader:secret@127.0.0.1:1"}, "is not http://HOST:PORT"),
         ({"--record": "/"}, "the recording has ended"),
     ],
 )
@@ -354,4 +357,12 @@ def test_what_is_asked_of_the_command_is_checked(
         sys.exit(main(arguments))
     assert end.value.code == 2
     assert words in capsys.readouterr().err
+    assert not (tmp_path / "history").exists()
+
+
+def test_an_address_that_is_in_use_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        place = f"127.0.0.1:{other.getsockname()[1]}"
+        assert main(["--to", "http://127.0.0.1:1", "--listen", place, "--record", str(tmp_path / "history")]) == 2
+    assert capsys.readouterr().err == f"the recording has ended: {place}: Address already in use\n"
     assert not (tmp_path / "history").exists()
