@@ -1,4 +1,4 @@
-"""Finds connections that wait for an answer of which their server knows nothing.
+"""Finds connections that wait for an answer of which their server knows nothing, and ends the transactions that they leave.
 
 A network may drop what was sent without an error to either side, for example if something between the two has forgotten
 their connection. The server ends a statement that is slow, but not one that it never got, or that it has answered. Without
@@ -29,6 +29,11 @@ LOOK_SECONDS = 0.25
 IDLE = """select pid, state_change::text as since from unnest($1::int[]) as asked (pid) left join pg_stat_activity using (pid)
 where datname is null or state like 'idle%'"""
 """The processes that wait for their client, and since when, and those that do not exist."""
+
+END = """select pg_terminate_backend(pid) from unnest($1::int[], $2::text[]) as lost (pid, since)
+join pg_stat_activity using (pid) where state like 'idle in transaction%' and state_change::text = lost.since"""
+"""End those of them that still wait within a transaction. Until `statement_seconds` are over, its locks would make others
+wait, among them the transaction that repeats it."""
 
 PROBE_SECONDS = 1.0
 """The time limit of such a question, and of the connection that asks it."""
@@ -70,24 +75,31 @@ class LostConnections:
             self._hang_up()
             return
         try:
-            rows = await self._ask([each.backend for each in suspects])
+            rows = await self._ask(IDLE, [each.backend for each in suspects])
         except Exception:  # the bound of each transaction holds without an answer, and its error has the reason
             self._hang_up()
             return
         before, self._idle = self._idle, {row["pid"]: row["since"] for row in rows}
         same = {pid for pid, since in self._idle.items() if pid in before and before[pid] == since}
+        lost = []
         for connection, since in suspects.items():
             is_used_still = self._used.get(connection) == since
             if connection.backend in same and is_used_still and silent_seconds(connection) > LOOK_SECONDS:
                 self.found += 1
                 self._give_up(connection)
+                lost.append(connection.backend)
+        if lost:
+            try:
+                await self._ask(END, lost, [self._idle[each] for each in lost])
+            except Exception:  # the server ends an idle transaction after `statement_seconds`
+                self._hang_up()
 
-    async def _ask(self, backends: Sequence[int]) -> Sequence[Mapping[str, Any]]:
+    async def _ask(self, statement: str, *values: Any) -> Sequence[Mapping[str, Any]]:
         if self._asking is None:
             self._asking = await self._connect()
         asking = self._asking
         rows: Sequence[Mapping[str, Any]] = await cross(
-            lambda: asking.fetch(IDLE, backends), PROBE_SECONDS, asking.terminate
+            lambda: asking.fetch(statement, *values), PROBE_SECONDS, asking.terminate
         )
         return rows
 

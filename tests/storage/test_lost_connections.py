@@ -9,8 +9,8 @@ import trio
 from trio.testing import MockClock
 
 from actors.values import StorageUnavailable
-from storage.connection.lost_connections import LOOK_SECONDS, SUSPECT_SECONDS, LostConnections
-from storage.connection.pool import PoolLimits, open_database
+from storage.connection.lost_connections import END, LOOK_SECONDS, SUSPECT_SECONDS, LostConnections
+from storage.connection.pool import Connection, PoolLimits, open_database
 from storage.connection.target import Target
 from tests.slow import repeats
 from tests.storage.proxy import Weather, proxied
@@ -18,6 +18,7 @@ from tests.storage.proxy import Weather, proxied
 WAITS = {"pid": 7, "since": "12:00:00"}
 BEFORE = {"pid": 7, "since": "11:59:59"}
 GONE = {"pid": 7, "since": None}
+LOCK = "select pg_advisory_xact_lock(7)"
 AWAY = StorageUnavailable("no server listens there")
 
 
@@ -28,6 +29,7 @@ class FakeConnection:
     answers: Sequence[Mapping[str, Any] | StorageUnavailable | None] = ()
     backend: int = 7
     asked: list[list[int]] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
 
     @property
     def _transport(self) -> "FakeConnection":
@@ -36,7 +38,10 @@ class FakeConnection:
     def get_extra_info(self, name: str) -> None:
         return None
 
-    async def fetch(self, statement: str, backends: list[int]) -> list[Mapping[str, Any]]:
+    async def fetch(self, statement: str, backends: list[int], *since: list[str | None]) -> list[Mapping[str, Any]]:
+        if statement == END:
+            self.ended += backends
+            return []
         answer = self.answers[min(len(self.asked), len(self.answers) - 1)]
         self.asked.append(backends)
         if isinstance(answer, StorageUnavailable):
@@ -77,26 +82,32 @@ async def test_a_connection_is_given_up_if_its_server_says_twice_that_it_waits(
             await trio.sleep(seconds)
         nursery.cancel_scope.cancel()
     assert given_up[:1] == [used] * lost
+    assert asking.ended[:1] == [used.backend] * lost
 
 
 @repeats("the test above, with a fake server")
-async def test_a_statement_that_a_network_swallows_is_given_up_once_the_network_is_back(
+async def test_a_statement_that_a_network_swallows_is_given_up_with_its_locks_once_the_network_is_back(
     database_target: Target,
 ) -> None:
     if database_target.host is None:
         pytest.skip("the proxy stands before a unix socket")
-    limits = PoolLimits(statement_seconds=50.0, command_seconds=60.0)
+    limits = PoolLimits(lock_seconds=40.0, statement_seconds=50.0, command_seconds=60.0)
     async with proxied(database_target) as proxy, open_database(proxy.target, limits) as database:
         assert await database.fetchval("select 1 from pg_sleep(1.5)") == 1, "a slow statement is not lost"
-        proxy.weather = Weather.SILENT
+
+        async def swallowed(connection: Connection) -> None:
+            await connection.execute(LOCK)
+            proxy.weather = Weather.SILENT
+            await connection.execute("select 1")
+
+        async def back() -> None:
+            await trio.sleep(0.5)
+            proxy.weather = Weather.FAIR
+
         began = trio.current_time()
         async with trio.open_nursery() as nursery:
-
-            async def swallowed() -> None:
-                with pytest.raises(StorageUnavailable):
-                    await database.fetchval("select 1")
-
-            nursery.start_soon(swallowed)
-            await trio.sleep(0.2)
-            proxy.weather = Weather.FAIR
+            nursery.start_soon(back)
+            with pytest.raises(StorageUnavailable):
+                await database.transact(swallowed)
+        await database.fetchval(LOCK)
         assert trio.current_time() - began < 30.0
