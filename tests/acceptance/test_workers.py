@@ -112,13 +112,13 @@ async def test_a_killed_worker_costs_its_own_connections_and_is_back_while_the_o
     # It may take a moment to end, in which the kernel still gives it connections.
     await trio.to_thread.run_sync(until, lambda: min(before) not in workers_of(service))
     held = [await answers(wire) for wire in wires]
+    for wire in wires:
+        wire.close()
     for _ in range(20):
         wire = await Wire.open(service.url)
         assert (await wire.get("/api/v1/sponsors/placements")).status == 200
         wire.close()
     assert 0 < sum(held) < len(held), "the kernel divides connections among workers"
-    for wire in wires:
-        wire.close()
     await trio.to_thread.run_sync(lambda: until(lambda: " is ready again" in service.log(), BACK_SECONDS))
     assert len(workers_of(service)) == WORKERS
     assert workers_of(service) & before == {max(before)}

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.bookings.campaigns import OF_EDITS, PAST
+from actors.bookings.campaigns import OF_EDITS, PAST, initials
 from actors.bookings.decision import BookingRules
 from actors.bookings.messages import Answer, SendDigest
 from actors.bookings.records import CampaignStatus, CampaignView, Sponsor
@@ -423,3 +423,18 @@ def test_the_audit_names_the_request_and_who_asked() -> None:
     assert (record.actor_type, record.actor_id) == (message.origin.agent.type, message.origin.agent.id)
     assert (record.target_type, record.target_id) == ("campaign", MINE)
     assert record.changes == json.dumps({"status": ["approved", "paused"]}, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(
+    ("name", "letters"),
+    [
+        ("Night Train of the North", "NTO"),
+        ("day & night, at work", "DNA"),
+        ("(box)", "B"),
+        ("7 seas", "7S"),
+        (" ?! ", "?"),
+        ("", ""),
+    ],
+)
+def test_initials_are_the_first_letters_or_digits_of_up_to_three_words(name: str, letters: str) -> None:
+    assert initials(name) == letters

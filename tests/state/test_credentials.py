@@ -21,6 +21,7 @@ from actors.shared.credentials import (
     new_id,
     new_key,
     prefix_of,
+    renewed_key,
 )
 from tests.fakes import SeededEntropy
 
@@ -187,3 +188,13 @@ def test_same_compares_bytes() -> None:
     assert constant_time_equal(b"abc", b"abc")
     assert not constant_time_equal(b"abc", b"abd")
     assert not constant_time_equal(b"", b"abc")
+
+
+def test_the_texts_that_a_key_gets_one_after_another_share_its_prefix_and_nothing_else() -> None:
+    entropy = SeededEntropy(1)
+    shown = entropy.token(ENTROPY_BYTES)
+    texts = [renewed_key(shown, entropy.token(ENTROPY_BYTES)) for _ in range(50)]
+    assert all(is_key(text) and text.startswith("cs_scoped_") for text in texts)
+    assert {prefix_of(text) for text in texts} == {prefix_of(new_key(Kind.SCOPED, shown))}
+    hidden = [text.removeprefix(prefix_of(text))[:28] for text in texts]
+    assert all(len(set(digits)) > 10 for digits in zip(*hidden, strict=True)), "no other digit is shared"

@@ -12,11 +12,14 @@ from typing import Any
 
 import pytest
 
-from tests.state import scenarios
+from tests.state import ledger_scenarios, scenarios
 
 FOLDER = Path(__file__).with_name("decisions")
 SCENARIOS: Mapping[str, Callable[[Any], None]] = {
-    name: each for name, each in vars(scenarios).items() if callable(each) and getattr(each, "scenario", False)
+    name: each
+    for module in (scenarios, ledger_scenarios)
+    for name, each in vars(module).items()
+    if callable(each) and getattr(each, "scenario", False)
 }
 
 
