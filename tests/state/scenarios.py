@@ -20,7 +20,7 @@ from actors.webhooks.messages import DeliveryStatus, WebhookStatus
 from tests.snapshots.entries import bot
 from tests.state import submissions as desk_of
 from tests.state import test_authorizations, test_exposed_keys, test_key_renewals, test_sessions
-from tests.state.accounts import Accounts
+from tests.state.accounts import RULES, Accounts
 from tests.state.endpoints import Endpoints, webhook
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, Registry
 from tests.state.submissions import Desk, propose, review, saved, submission
@@ -262,6 +262,7 @@ def webhooks(book: Endpoints) -> None:
         ("dlv_3", 2, DeliveryStatus.WAITING),
     ):
         book.told(name, number, status=status)
+    book.told("dlv_0", 1, "evt_dlv_1")
     book.act(book.resend("dlv_1"), book.resend("dlv_2"), book.resend("dlv_2"), book.resend("dlv_3"))
     book.act(book.resend("dlv_2"), book.resend("dlv_9"), book.resend("dlv_1", 9), book.resend("dlv_1", 1, "ten_b"))
     book.put(1, failures=7, failing_since_ms=5, paused_ms=9)
@@ -283,10 +284,15 @@ def deletions(book: Accounts) -> None:
     ann, bob, eve = "ann@example.com", "bob@example.com", "eve@example.com"
     book.act(book.start(ann), book.start(ann), book.start("none@example.com"), book.confirm(bob), book.undo(bob))
     book.now_ms += MINUTE
-    book.act(book.start(ann), book.confirm(ann, b"wrong"), book.confirm(ann), book.confirm(ann), book.start(ann))
+    book.act(book.start(ann), book.confirm(ann, b"wrong"), book.confirm(ann), book.confirm(ann, delay_ms=HOUR))
+    book.act(book.start(ann))
     book.act(book.confirm(ann, None, 3 * DAY), book.confirm(ann, None, HOUR), book.begin(ann), book.begin(bob))
     book.act(book.undo(ann), book.undo(ann), book.confirm(ann), book.choose(ann, reviews=False))
     book.act(book.confirm(bob, None), book.start(bob), book.choose(bob, reports=False), book.choose(bob, reports=False))
+    for _ in range(RULES.codes.per_day + 1):
+        book.act(book.start(eve))
+        book.now_ms += MINUTE
+    book.act(book.undo(eve), book.confirm(eve))
     for standing in (
         DeletionBlockers(admin=True, administrators=1),
         DeletionBlockers(paid_until_ms=1),
@@ -308,3 +314,7 @@ def deletions(book: Accounts) -> None:
     book.act(book.confirm(eve, None, 0), book.choose(eve, bookings=False))
     book.now_ms += 8 * DAY
     book.act(book.choose(bob, reviews=False), book.begin(bob), book.begin(eve), book.begin(bob), book.choose(bob))
+    book.blockers = {eve: DeletionBlockers(admin=True, administrators=2)}
+    book.act(book.confirm(ann, None, 0))
+    book.now_ms += HOUR
+    book.act(book.begin(ann), book.begin(eve))

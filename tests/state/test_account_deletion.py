@@ -1,6 +1,7 @@
 """The rules of deleting accounts, without a store: what each message changes, and when it is refused."""
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ from actors.accounts.messages import (
     StartDeletion,
     UndoDeletion,
 )
-from actors.accounts.state import AccountRules, Decision, Snapshot, decide, obstacle, rows_to_lock
+from actors.accounts.state import AccountRules, Decision, Snapshot, day_words, decide, obstacle, rows_to_lock
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused
 from tests.state.manners import well_said
@@ -202,3 +203,12 @@ def test_an_account_that_ends_is_unknown_to_later_messages_of_its_batch() -> Non
 def test_the_rows_are_those_of_the_emails_and_those_that_may_end_are_apart() -> None:
     locks = rows_to_lock([start(), replace(begin(), email=BOB)])
     assert (locks.emails, locks.ending) == ((ANN, BOB), (BOB,))
+
+
+def test_a_moment_is_said_in_utc_whatever_the_time_zone_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        said = day_words(NOON + 999)
+    time.tzset()
+    assert said == "4 October 2024, 12:00 UTC"
