@@ -3,9 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from actors.keys.actor import Minted
+from service.seed.samples import ATTEMPTS, PAUSE_SECONDS
 from tests.simulation.history import Nothing, Unknown
 from tests.simulation.oracle.case import EPSILON, Case
 from tests.simulation.rules import EVENT_LIMITS, HEALED_SECONDS, LIMITS
+
+TRANSACTION_SECONDS = 2.5
+"""The longest transaction of a simulated store: behind a late commit, slow, and with a slow answer."""
 
 LONGEST: Mapping[str, float] = {
     "record": EVENT_LIMITS.answer_seconds,
@@ -14,6 +18,8 @@ LONGEST: Mapping[str, float] = {
     "show": 0.0,
     # A look-up of the token, then the answer.
     "end token": 2 * LIMITS.answer_seconds,
+    # A command: it repeats its transaction, with longer and longer pauses.
+    "import": ATTEMPTS * TRANSACTION_SECONDS + sum(range(ATTEMPTS)) * PAUSE_SECONDS,
 }
 """Time limits of intents in seconds, where they differ from that of actors."""
 
