@@ -274,6 +274,14 @@ def test_what_a_network_gives_back_it_can_use_again() -> None:
     assert passing(total, "a", 20) == 1
 
 
+def test_a_network_that_gave_its_only_hit_back_had_nothing() -> None:
+    total = used_up()
+    assert passing(total, "x", 5) == 1
+    total.subtract("x", NOW)
+    assert passing(total, "y", 1) == 1, "within the total"
+    assert passing(total, "x", 5) == 1, "beyond it"
+
+
 def test_live_nodes_share_a_total() -> None:
     total = SharedTotal(3_600, nodes=Nodes(2))
     assert passing(total, "a", 20) == 5

@@ -22,6 +22,20 @@ def ids(seen: tuple[LiveNode, ...]) -> list[str]:
     return [each.node.id for each in seen]
 
 
+# Rules.
+
+
+@pytest.mark.parametrize(("beat", "live", "keep"), [(0.4, 0.8, 0.8), (5.0, 10.0, 60.0)])
+def test_a_node_lives_for_two_beats_and_remembers_others_for_as_long(beat: float, live: float, keep: float) -> None:
+    assert NodeRules(beat, live, keep).live_seconds == live
+
+
+@pytest.mark.parametrize(("beat", "live", "keep"), [(0.0, 10.0, 60.0), (5.1, 10.0, 60.0), (2.0, 10.0, 9.9)])
+def test_rules_by_which_a_lost_beat_would_lose_a_node_are_a_mistake(beat: float, live: float, keep: float) -> None:
+    with pytest.raises(AssertionError):
+        NodeRules(beat, live, keep)
+
+
 # Live nodes.
 
 

@@ -196,3 +196,7 @@ def test_a_booking_costs_no_more_than_a_card_can_pay(weeks: int, cents: int, sol
         assert isinstance(answer, Slot) == sold
         if not sold:
             refused(answer, Code.INVALID_REQUEST)
+            assert isinstance(answer, Refused)
+            [problem] = answer.problems
+            assert (problem.field, problem.code) == ("weekPriceCents", "too_expensive")
+            assert problem.message == "times the weeks may be at most 99999999 cents"

@@ -42,7 +42,7 @@ def test_what_can_be_no_mailed_code_is_refused(typed: str) -> None:
     refused = emailed_code(typed)
     assert isinstance(refused, Refused)
     assert refused.code is Code.INVALID_CODE
-    assert "6 or 12 digits" in refused.message
+    assert refused.message == "This is not a code of ours. Write the 6 or 12 digits of the mail."
 
 
 @pytest.mark.parametrize(
