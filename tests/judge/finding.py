@@ -79,7 +79,7 @@ def is_whole(history: History) -> bool:
 
 
 def why_not_whole(history: History) -> str | None:
-    """What a history lacks to be whole: the torn last line, or the effect of a page's form that was not refused."""
+    """The reason why a history is not whole, if any: its last line is torn, or nobody knows what a form of a page did."""
     if history.torn is not None:
         return "its last line is torn"
     page = next((each for each in history.operations if each.kind == "page" and not 400 <= each.status < 500), None)

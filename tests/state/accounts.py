@@ -1,7 +1,6 @@
 """Accounts for scenarios of their deletion and of their choices of mails."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from actors.accounts.messages import (
     Answer,
@@ -73,5 +72,4 @@ class Accounts:
 
     def _audit(self, word: str) -> AuditRecord:
         self._messages += 1
-        record = AuditRecord(f"aud_{self._messages}", self.now_ms, "key", "key_1", "", "account", "")
-        return replace(record, action=f"account.{word}")
+        return AuditRecord(f"aud_{self._messages}", self.now_ms, "key", "key_1", f"account.{word}", "account", "")

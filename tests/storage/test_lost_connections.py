@@ -1,15 +1,17 @@
 """A connection is lost if its server waits for the client that waits for it. The clock is virtual, and the server a fake."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import asyncpg
 import pytest
 import trio
 from trio.testing import MockClock
 
 from actors.values import StorageUnavailable
-from storage.connection.lost_connections import END, LOOK_SECONDS, SUSPECT_SECONDS, LostConnections
+from storage.connection.lost_connections import END, IDLE, LOOK_SECONDS, SUSPECT_SECONDS, LostConnections
 from storage.connection.pool import Connection, PoolLimits, open_database
 from storage.connection.target import Target
 from tests.slow import repeats
@@ -30,6 +32,8 @@ class FakeConnection:
     backend: int = 7
     asked: list[list[int]] = field(default_factory=list)
     ended: list[int] = field(default_factory=list)
+    ends: bool = True
+    terminated: int = 0
 
     @property
     def _transport(self) -> "FakeConnection":
@@ -41,6 +45,8 @@ class FakeConnection:
     async def fetch(self, statement: str, backends: list[int], *since: list[str | None]) -> list[Mapping[str, Any]]:
         if statement == END:
             self.ended += backends
+            if not self.ends:
+                raise AWAY
             return []
         answer = self.answers[min(len(self.asked), len(self.answers) - 1)]
         self.asked.append(backends)
@@ -48,7 +54,8 @@ class FakeConnection:
             raise answer
         return [] if answer is None else [answer]
 
-    def terminate(self) -> None: ...
+    def terminate(self) -> None:
+        self.terminated += 1
 
 
 @pytest.mark.parametrize(
@@ -85,7 +92,48 @@ async def test_a_connection_is_given_up_if_its_server_says_twice_that_it_waits(
     assert asking.ended[:1] == [used.backend] * lost
 
 
-@repeats("the test above, with a fake server")
+async def test_a_server_that_cannot_end_a_transaction_is_asked_by_another_connection_from_then_on(
+    autojump_clock: MockClock,
+) -> None:
+    given_up: list[Any] = []
+    asking, used = FakeConnection([WAITS], ends=False), FakeConnection()
+
+    async def connect() -> FakeConnection:
+        return asking
+
+    async with trio.open_nursery() as nursery:
+        watched = LostConnections(connect, given_up.append)
+        nursery.start_soon(watched.watch)
+        with watched.using(used):
+            await trio.sleep(20 * LOOK_SECONDS)
+        assert given_up[0] is used
+        assert 1 < len(asking.ended) <= asking.terminated
+        nursery.cancel_scope.cancel()
+
+
+async def test_only_a_transaction_that_waits_since_that_moment_is_ended(database_target: Target) -> None:
+    async def work() -> None:
+        connections = [await asyncpg.connect(**database_target.attempts()[0]) for _ in range(4)]
+        asking, moved, idle, lost = connections
+        try:
+            for each in (moved, lost):
+                await each.execute("begin")
+            backends = [each.get_server_pid() for each in (moved, idle, lost)]
+            since = {row["pid"]: row["since"] for row in await asking.fetch(IDLE, backends)}
+            await moved.execute("select 1")
+            ended = asyncio.Event()
+            lost.add_termination_listener(lambda _: ended.set())
+            await asking.fetch(END, backends, [since[each] for each in backends])
+            await asyncio.wait_for(ended.wait(), 30)
+            assert [await each.fetchval("select 1") for each in (moved, idle)] == [1, 1]
+        finally:
+            for each in connections:
+                each.terminate()
+
+    await trio.to_thread.run_sync(asyncio.run, work())
+
+
+@repeats("the tests above, with a fake server")
 async def test_a_statement_that_a_network_swallows_is_given_up_with_its_locks_once_the_network_is_back(
     database_target: Target,
 ) -> None:
