@@ -86,8 +86,8 @@ def save_billing_details(unit: UnitOfWork, message: SaveBillingDetails) -> Answe
 def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:
     """Store a campaign, or answer a repetition. The audit record names what a key created. Once the record is pruned, a
     repetition is known by the campaign itself, whose id has the key and the body in it."""
-    created = unit.audited(message.origin.audit_id)
-    if created is None and unit.campaign(message.campaign.id, None) is None:
+    created, known = unit.audited(message.origin.audit_id), unit.campaign(message.campaign.id, None)
+    if created is None and known is None:
         refused = too_many_campaigns(unit, message.campaign.tenant_id, new=message.campaign)
         if refused is not None:
             return refused
@@ -97,7 +97,6 @@ def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:
         return Refused(
             Code.IDEMPOTENCY_CONFLICT, "This Idempotency-Key was already used with a different body. Use a new one."
         )
-    known = unit.campaign(message.campaign.id, message.campaign.tenant_id)
     assert known is not None, "an audited campaign exists"
     return unit.campaign_view(known)
 
@@ -160,8 +159,6 @@ def move_campaign(unit: UnitOfWork, message: MoveCampaign) -> Answer:
 
 def _save_edit(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Origin, past: str) -> Answer:
     """Store and audit a changed campaign, unless too many of its account would wait for review."""
-    if now.status not in RUNNING:
-        now = replace(now, pending=None)
     if not now.waits:
         now = replace(now, submitted_ms=None)
     elif not before.waits:

@@ -71,7 +71,7 @@ def _booked_there(slot: Slot, weeks: Sequence[int], now_ms: int) -> Refused:
         first_ms = periods.pop()[0] if periods and periods[-1][1] == week_ms else week_ms
         periods.append((first_ms, week_ms + WEEK_MS))
     named = [days(*period, now_ms) for period in periods[:MOST_PERIODS]]
-    more = [f"{len(periods) - MOST_PERIODS} later periods"] if len(periods) > MOST_PERIODS else []
+    more = ["later weeks"] if len(periods) > MOST_PERIODS else []
     return Refused(
         Code.INVALID_STATE,
         f"The side of this slot cannot change: the {slot.side} side is booked for {', '.join([*named, *more])}. Create "

@@ -46,7 +46,6 @@ class WindowLimiter:
     """
 
     def __init__(self, window_seconds: int, capacity: int = 100_000, *, nodes: Callable[[], int] = single_node) -> None:
-        self.window_seconds = window_seconds
         self._nodes = nodes
         self._window_ms = window_seconds * SECOND_MS
         self._capacity = capacity
@@ -119,7 +118,7 @@ class SharedTotal:
 
     def __init__(self, window_seconds: int, capacity: int = 100_000, *, nodes: Callable[[], int] = single_node) -> None:
         self._totals = WindowLimiter(window_seconds, nodes=nodes)
-        self._networks = WindowLimiter(window_seconds, capacity, nodes=nodes)
+        self._networks = WindowLimiter(window_seconds, capacity)
         self._portions = WindowLimiter(window_seconds, capacity, nodes=nodes)
 
     def hit(self, network: str, limit: int, factor: int, now_ms: int) -> Allowance:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 import trio
 
-from actors.events.filtered import FilteredCounts, FilteredSums
+from actors.events.filtered import LAST_WRITES, FilteredCounts, FilteredSums
 from actors.events.messages import FilteredRow
 from actors.kernel.supervision import running
 from actors.values import Contended, Filtered, OutcomeUnknown, StorageUnavailable
@@ -111,12 +111,23 @@ async def test_a_process_that_stops_writes_what_is_left_though_the_store_fails_a
 
 
 async def test_a_process_stops_though_the_store_stays_away() -> None:
-    memory = a_memory([AWAY] * 20)
+    away = Script([AWAY] * 20)
+    memory = Memory(before=away)
     filtered = counts(memory)
     with trio.fail_after(5):
         async with running([filtered]):
             filtered.add("a", INACTIVE)
-    assert memory.filtered_days == {}
+    assert (memory.filtered_days, away.calls) == ({}, LAST_WRITES)
+
+
+async def test_each_of_the_last_batches_has_all_attempts() -> None:
+    memory = a_memory([AWAY] * 4 + [None] + [AWAY] * 4)
+    filtered = counts(memory)
+    async with running([filtered]):
+        filtered.add("a", INACTIVE)
+        await trio.sleep(0.6)
+        filtered.add("b", INACTIVE)
+    assert memory.filtered_days == {(each, DAY): Filtered(inactive=1) for each in "ab"}
 
 
 async def test_what_is_left_out_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -79,6 +79,7 @@ def test_a_limit_that_was_changed_holds_at_once(
 
 def test_a_limit_of_nothing_lets_nothing_through_and_remembers_nothing(limiter: WindowLimiter) -> None:
     assert limiter.hit("a", 0, NOW) == Allowance(False, 0, 0, 60)
+    assert limiter.count_up_to("a", 0, NOW) == 0
     assert len(limiter) == 0
 
 
@@ -91,6 +92,11 @@ def test_a_clock_that_goes_back_does_not_lock_anyone_out(limiter: WindowLimiter)
 def test_a_clock_that_is_set_back_by_at_most_a_window_keeps_the_window(limiter: WindowLimiter, step_ms: int) -> None:
     limiter.hit("a", 1, NOW)
     assert limiter.hit("a", 1, NOW - step_ms).allowed is False
+
+
+def test_a_clock_that_is_set_back_by_more_than_a_window_opens_a_new_one(limiter: WindowLimiter) -> None:
+    limiter.hit("a", 1, NOW)
+    assert limiter.hit("a", 1, NOW - 60_001) == Allowance(True, 1, 0, 60)
 
 
 @pytest.mark.parametrize("step_ms", [0, -1_000])
@@ -280,6 +286,15 @@ def test_a_network_that_gave_its_only_hit_back_had_nothing() -> None:
     total.subtract("x", NOW)
     assert passing(total, "y", 1) == 1, "within the total"
     assert passing(total, "x", 5) == 1, "beyond it"
+
+
+def test_a_network_that_is_refused_beyond_a_total_had_nothing() -> None:
+    total = SharedTotal(3_600)
+    assert passing(total, "a", 1) == 1
+    assert sum(passing(total, str(number), 1, NOW + 1_000, limit=10, factor=1) for number in range(20)) == 9
+    assert passing(total, "x", 1, NOW + 2_000, limit=10, factor=1) == 0
+    assert sum(passing(total, f"{number}th", 1, NOW + 3_600_000, limit=10) for number in range(10)) == 10
+    assert passing(total, "x", 1, NOW + 3_600_000, limit=10) == 1
 
 
 def test_live_nodes_share_a_total() -> None:

@@ -68,6 +68,7 @@ def test_a_mail_is_given_up_from_the_moment_it_expires() -> None:
 
 
 def test_a_mail_whose_last_attempts_never_ended_is_given_up_with_its_last_error() -> None:
+    assert expire_unsent(message(attempts=RETRIES.attempts), NOW_MS, RETRIES) is None, "it begins the last attempt"
     worn = message(attempts=RETRIES.attempts + 1, last_error="451 busy")
     assert expire_unsent(worn, NOW_MS, RETRIES) == GivenUp("let_1", 21, NOW_MS, "20 attempts; last: 451 busy")
 
@@ -78,7 +79,8 @@ def test_a_failure_means_again_after_the_pause() -> None:
 
 def test_a_mail_that_would_expire_in_the_pause_is_given_up_at_once() -> None:
     assert isinstance(after_failure(message(1, life_ms=1_001), "451", NOW_MS, RETRIES), RetryLater)
-    assert isinstance(after_failure(message(1, life_ms=1_000), "451", NOW_MS, RETRIES), GivenUp)
+    expires = GivenUp("let_1", 1, NOW_MS, "expires before another attempt; last: 451")
+    assert after_failure(message(1, life_ms=1_000), "451", NOW_MS, RETRIES) == expires
 
 
 def test_the_last_attempt_is_the_last() -> None:

@@ -234,8 +234,16 @@ class Ledger:
             },
             siblings=siblings,
             days={each: self.days[each] for each in rows.followed_ids if each in self.days},
-            shared={each: [row for row in self.shared.values() if row.tenant_id == each] for each in rows.shared_of},
-            last_week={} if rows.week_ms is None else {each: self._last_week(each, rows.week_ms) for each in tenants},
+            shared={
+                each: mine
+                for each in rows.shared_of
+                if (mine := [row for row in self.shared.values() if row.tenant_id == each])
+            },
+            last_week={
+                each: counts
+                for each in (() if rows.week_ms is None else tenants)
+                if (counts := self._last_week(each, rows.week_ms or 0)) != (0, 0)
+            },
             reviews=self._reviews() if rows.digest else WaitingReviews(),
         )
 

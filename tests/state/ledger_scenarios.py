@@ -145,7 +145,9 @@ def campaigns(book: Ledger) -> None:
         book.act(move)
     for name, by in (("APPROVE", None), ("PAUSE", ledger.ANN), ("RESUME", ledger.ANN), ("SUBMIT", ledger.ANN)):
         book.act(book.move("c1", CampaignMove[name], by))
-    book.act(book.edit("c1", body="New words", cta="Now"), book.move("c1", CampaignMove.REJECT, note="Zu laut."))
+    book.act(
+        book.edit("c1", body="New words", cta="Now"), book.move("c1", CampaignMove.REJECT, note="Zu laut für uns.")
+    )
     book.act(book.edit("c1", target_url="https://example.com/2"), book.move("c1", CampaignMove.WITHDRAW, ledger.ANN))
     seen = replace(book.move("c1", CampaignMove.APPROVE), seen=ledger.CONTENT, seen_as="Old name")
     book.act(book.edit("c1", logo_text="NT"), seen, replace(seen, seen=None), replace(seen, seen=None, seen_as=None))

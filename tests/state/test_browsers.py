@@ -44,6 +44,8 @@ ANDROID = "Mozilla/5.0 (Linux; Android 10; K)"
         (f"{MAC} {APPLE} Version/18.1 Safari/605.1.15 Ddg/18.1", "DuckDuckGo on Mac"),
         ("Mozilla/5.0 (Windows NT 10.0; WOW64; Trident/7.0; rv:11.0) like Gecko", "A browser on Windows"),
         (f"{PHONE} {APPLE} Mobile/15E148", "A browser on iPhone"),
+        ("Opera/9.80 (Windows NT 6.1; WOW64) Presto/2.12.388 Version/12.18", "Opera on Windows"),
+        ("Mozilla/5.0 Gecko/20100101 Firefox/132.0", "Firefox"),
         ("Mozilla/5.0", "An unknown browser"),
         ("Mozilla/5.0 (compatible; Example/1.0; +https://example.com/)", "An unknown browser"),
         ("curl/8.5.0", "A program (curl)"),

@@ -9,6 +9,7 @@ from actors.bookings.campaigns import OF_EDITS, PAST, initials
 from actors.bookings.decision import BookingRules
 from actors.bookings.messages import Answer, SendDigest
 from actors.bookings.records import CampaignStatus, CampaignView, Sponsor
+from actors.bookings.state import rows_to_lock
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
 from actors.shared.announcements import Topic
 from actors.values import Code
@@ -181,6 +182,7 @@ def test_the_tables_hold_what_was_decided() -> None:
 def test_approving_without_a_note_takes_the_old_one_away() -> None:
     ledger = put(furnished(), PENDING, "Too loud")
     assert campaigned(ledger.one(ledger.move(MINE, CampaignMove.APPROVE))).review_note is None
+    assert json.loads(ledger.mails[-1].facts)["note"] == ""
 
 
 def test_moves_of_one_batch_see_each_other() -> None:
@@ -375,6 +377,33 @@ def test_edits_that_wait_count_among_the_campaigns_that_wait() -> None:
     assert ledger.campaigns[MINE].pending is None
 
 
+def test_a_batch_counts_a_campaign_that_it_edits_once() -> None:
+    ledger = furnished(BookingRules(campaigns=2, pending_campaigns=2))
+    put(ledger, PENDING)
+    edited, created = ledger.act(ledger.edit(MINE, headline="New"), ledger.create_campaign("cmp_1"))
+    assert [campaigned(each).status for each in (edited, created)] == [PENDING, PENDING]
+
+
+def test_a_batch_is_visible_if_one_of_its_campaigns_is() -> None:
+    ledger = put(furnished(), PENDING)
+    ledger.act(
+        ledger.move(MINE, CampaignMove.APPROVE), ledger.create_campaign("cmp_1"), ledger.edit("cmp_1", cta="Now")
+    )
+    assert ledger.last.visible
+
+
+@pytest.mark.parametrize(
+    ("move", "owner", "counted"),
+    [(CampaignMove.SUBMIT, ANN, (ANN,)), (CampaignMove.PAUSE, ANN, ()), (CampaignMove.SUBMIT, None, ())],
+)
+def test_campaigns_are_counted_for_a_submission(
+    move: CampaignMove, owner: str | None, counted: tuple[str, ...]
+) -> None:
+    ledger = Ledger()
+    rows = rows_to_lock([ledger.move(MINE, move, owner)], ledger.rules, NOON)
+    assert (rows.campaigns_of, rows.week_ms) == (counted, None)
+
+
 # The digest of reviews.
 
 
@@ -385,7 +414,7 @@ def test_administrators_get_one_digest_an_hour_about_new_submissions() -> None:
     [digest] = ledger.alerts
     facts = json.loads(digest.facts)
     assert (digest.template, digest.topic, facts["count"]) == ("review_digest", Topic.REVIEWS, "2")
-    assert "New" in facts["ads"]
+    assert facts["ads"].splitlines() == ["No name: New", "No name: A headline"]
     ledger.pass_ms(HOUR)
     assert ledger.one(SendDigest()) is False, "nothing is new"
     ledger.act(ledger.create_campaign("cmp_2"))

@@ -4,6 +4,7 @@ import random
 import re
 import zlib
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -18,6 +19,7 @@ from actors.shared.credentials import (
     constant_time_equal,
     digest,
     is_key,
+    long_code,
     new_id,
     new_key,
     prefix_of,
@@ -101,7 +103,10 @@ def test_a_claim_token_has_the_shape_that_was_decided() -> None:
     assert CLAIM_TOKEN.matches(token)
 
 
-@pytest.mark.parametrize("text", ["", "clm_", "clm_" + "a" * 31, "clm_" + "a" * 33, "clm_" + "a" * 32 + "\n", fresh()])
+@pytest.mark.parametrize(
+    "text",
+    ["", "clm_", "a" * 32, "clm_" + "a" * 31, "clm_" + "a" * 33, "a" * 36, "clm_" + "a" * 32 + "\n", fresh()],
+)
 def test_what_is_no_claim_token_is_not_taken_for_one(text: str) -> None:
     assert not CLAIM_TOKEN.matches(text)
 
@@ -137,6 +142,11 @@ def test_base62_has_a_fixed_length(number: int, length: int, text: str) -> None:
 
 def test_a_code_is_six_digits_and_the_same_each_time() -> None:
     assert code_from(b"secret", b"nonce") == code_from(b"secret", b"nonce") == "300899"
+
+
+def test_a_long_code_is_twelve_digits_and_the_same_after_an_update() -> None:
+    """A queued mail has the nonce only."""
+    assert long_code(partial(code_from, b"secret"), b"nonce") == "300899623050"
 
 
 def test_a_code_depends_on_the_secret_and_the_nonce() -> None:

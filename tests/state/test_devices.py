@@ -394,10 +394,13 @@ def test_an_account_that_has_made_all_keys_of_the_day_approves_no_device() -> No
 
 
 def test_promised_keys_count_for_the_day_until_their_logins_are_ended() -> None:
+    codes = [letter * 8 for letter in "BCD"]
+    three = [device(id=f"dev_{code}", code_hash=code.encode() * 4, user_code=code) for code in codes]
+    rows, rules = replace(snapshot(*three), made_today={"ten_ann": 1}), replace(RULES, keys_per_day=3)
+    answers = decide(rows, [deciding(code=code) for code in codes], NOW, rules).answers
+    assert [word(answer) for answer in answers] == ["approved", "approved", "rate_limited"]
     rules, second = replace(RULES, keys_per_day=1), "WWWWWWWW"
     other = device(id="dev_2", code_hash=bytes(32), user_code=second)
-    answers = decide(snapshot(device(), other), [deciding(), deciding(code=second)], NOW, rules).answers
-    assert [word(answer) for answer in answers] == ["approved", "rate_limited"]
     for made, said in ((1, "approved"), (2, "rate_limited")):
         rows = replace(snapshot(device(Status.APPROVED), other, live=1), made_today={"ten_ann": made})
         assert word(decide(rows, [EndApproved(ANN), deciding(code=second)], NOW, rules).answers[1]) == said

@@ -155,7 +155,8 @@ def test_an_invoice_names_the_details_of_its_moment_and_its_credit_notes_name_th
     [note] = numbered(ledger.last.invoices, {"test credit_note": 1}, [invoice], {ANN: "ann@example.com"})
     assert attrgetter(*FROZEN)(note) == (*named, "", 0)
     ledger.act(ledger.reserve("b2", week=1), ledger.checkout("b2"), ledger.pay("b2", event="evt_2", payment="p2"))
-    assert [(each.buyer_legal_name, each.tax_rate) for each in ledger.last.invoices] == [("Another Ltd", 20_000)]
+    [second] = ledger.last.invoices
+    assert (second.buyer_legal_name, second.tax_name, second.tax_rate) == ("Another Ltd", "VAT", 20_000)
 
 
 # Numbers.

@@ -1,11 +1,14 @@
 """The rules of money: payments in time and late, twice and wrong; refunds ordered, settled, declined and failed."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from actors.bookings.decision import Snapshot
 from actors.bookings.records import BookingStatus, BookingView
+from actors.bookings.unit_of_work import UnitOfWork
 from actors.times import WEEK_MS
 from actors.values import Code
 from tests.state.ledger import (
@@ -115,6 +118,30 @@ def test_another_amount_or_currency_goes_back(ledger: Ledger, amount: int, curre
     goes_back(ledger, "b1", "amount_mismatch")
     booking = ledger.bookings["b1"]
     assert (booking.paid_cents, booking.money_currency) == (amount, currency)
+
+
+def test_mails_and_webhooks_name_the_amount_and_the_currency_that_arrived(ledger: Ledger) -> None:
+    ledger.act(ledger.pay("b1", amount=9, currency="eur"), ledger.settle("b1"))
+    facts = json.loads(ledger.mails[-1].facts)
+    assert (facts["amount_cents"], facts["currency"]) == ("9", "eur")
+    assert json.loads(ledger.webhook_events[-1].payload)["paidCurrency"] == "eur"
+
+
+def test_a_booking_is_settled_without_a_name_once_its_account_is_deleted(ledger: Ledger) -> None:
+    ledger.sponsors.clear()
+    _, settled = ledger.act(ledger.pay("b1", amount=9), ledger.settle("b1"))
+    assert isinstance(settled, BookingView)
+    assert settled.sponsor_name is None
+    assert json.loads(ledger.mails[-1].facts)["sponsor"] == ""
+
+
+@pytest.mark.parametrize(("later", "first"), [(0, "b1"), (-1, "b2")])
+def test_a_payment_of_several_bookings_belongs_to_the_first(ledger: Ledger, later: int, first: str) -> None:
+    """Before 1.0, payments were not unique."""
+    paid = ledger.paid("b1", week=1)
+    others = {each.id: each for each in (paid, replace(paid, id="b2", paid_ms=ledger.now_ms + later))}
+    unit = UnitOfWork(Snapshot(bookings=dict(reversed(others.items()))), ledger.now_ms, ledger.rules)
+    assert unit.paid_with("pay_b1") == others[first]
 
 
 # Late payments.

@@ -11,7 +11,7 @@ from actors.bookings.slots import sells
 from actors.bookings.state import BookingRules
 from actors.times import WEEK_MS
 from actors.values import Code, Refused
-from tests.state.ledger import AGENT, ANN, HOLD, NOON, PRICE, REST, SLOT, Ledger, furnished, refused
+from tests.state.ledger import AGENT, ANN, HOLD, MONDAY, NOON, PRICE, REST, SLOT, Ledger, furnished, refused
 
 
 def slotted(answer: Answer) -> Slot:
@@ -156,12 +156,21 @@ def test_a_hold_keeps_the_side_until_it_ends() -> None:
     assert slotted(ledger.one(ledger.edit_slot(side=Side.RIGHT))).side is Side.RIGHT, "a hold that has expired"
 
 
-def test_a_refusal_to_move_a_slot_names_a_few_periods() -> None:
+@pytest.mark.parametrize(("periods", "more"), [(5, ""), (6, ", later weeks")])
+def test_a_refusal_to_move_a_slot_names_five_periods(periods: int, more: str) -> None:
     ledger = furnished(BookingRules(open_holds=9))
-    for number in range(7):
+    for number in range(periods):
         ledger.act(ledger.reserve(f"b{number}", week=2 * number))
     why = refused(ledger.one(ledger.edit_slot(side=Side.RIGHT)), Code.INVALID_STATE)
-    assert "11 to 17 January 2027, 2 later periods. Create" in why.message
+    assert f"11 to 17 January 2027{more}. Create" in why.message
+
+
+def test_a_week_that_has_just_ended_does_not_keep_the_side() -> None:
+    ledger = furnished()
+    ledger.paid("b1")
+    ledger.now_ms = MONDAY + WEEK_MS
+    _, slot = ledger.act(ledger.video("b1", notes="Soon."), ledger.edit_slot(side=Side.RIGHT))
+    assert slotted(slot).side is Side.RIGHT
 
 
 def test_bookings_keep_what_their_slot_was() -> None:

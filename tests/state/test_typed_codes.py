@@ -54,6 +54,5 @@ def test_a_code_of_a_device_is_read_by_the_same_rule(typed: str) -> None:
 
 @pytest.mark.parametrize("typed", ["WDJB", "WDJBMJHTT", "", "1234-5678"])
 def test_what_can_be_no_code_of_a_device_is_refused(typed: str) -> None:
-    refused = user_code_of(typed)
-    assert isinstance(refused, Refused)
-    assert refused.code is Code.INVALID_CODE
+    words = "This is not a code of a device. It has 8 letters, such as WDJB-MJHT."
+    assert user_code_of(typed) == Refused(Code.INVALID_CODE, words)
