@@ -54,6 +54,8 @@ async def test_failures_of_batches_and_of_starts_are_counted_once_each() -> None
         await fail(book)
         await trio.sleep(1)
         assert book.failures == 3
+        await fail(book)
+        assert book.failures == 4
 
 
 @pytest.mark.parametrize(("error", "words"), [(StorageUnavailable("away"), "away"), (KeyError("x"), "KeyError('x')")])

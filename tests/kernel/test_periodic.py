@@ -44,6 +44,10 @@ class Rounds(PeriodicTask):
         return "with what it has"
 
 
+def test_a_task_that_has_not_begun_says_so() -> None:
+    assert repr(Rounds()) == "<Rounds new>"
+
+
 async def test_it_works_at_once_and_after_each_pause_and_finishes_once() -> None:
     task = Rounds()
     async with running([task]):

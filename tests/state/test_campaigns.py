@@ -13,7 +13,7 @@ from actors.bookings.state import rows_to_lock
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
 from actors.shared.announcements import Topic
 from actors.values import Code
-from tests.state.ledger import ANN, BOB, CONTENT, HOUR, NOON, SECOND, Ledger, campaigned, furnished, refused
+from tests.state.ledger import ANN, BOB, CONTENT, HOUR, MONDAY, NOON, SECOND, Ledger, campaigned, furnished, refused
 
 MINE = f"cmp_{ANN}"
 DRAFT, PENDING, APPROVED, REJECTED, PAUSED = (
@@ -400,7 +400,7 @@ def test_campaigns_are_counted_for_a_submission(
     move: CampaignMove, owner: str | None, counted: tuple[str, ...]
 ) -> None:
     ledger = Ledger()
-    rows = rows_to_lock([ledger.move(MINE, move, owner)], ledger.rules, NOON)
+    rows = rows_to_lock([ledger.move(MINE, move, owner)], ledger.rules, MONDAY)
     assert (rows.campaigns_of, rows.week_ms) == (counted, None)
 
 
