@@ -214,6 +214,8 @@ class Ledger:
             if row.tenant_id in together
             and (row.status in OPEN or (rows.recent_ms is not None and row.created_ms >= rows.recent_ms))
         }
+        week_ms = rows.week_ms
+        last_week = {} if week_ms is None else {each: self._last_week(each, week_ms) for each in tenants}
         return Snapshot(
             suspended=frozenset(self.suspended),
             sponsors={each: self.sponsors[each] for each in tenants if each in self.sponsors},
@@ -239,11 +241,7 @@ class Ledger:
                 for each in rows.shared_of
                 if (mine := [row for row in self.shared.values() if row.tenant_id == each])
             },
-            last_week={
-                each: counts
-                for each in (() if rows.week_ms is None else tenants)
-                if (counts := self._last_week(each, rows.week_ms or 0)) != (0, 0)
-            },
+            last_week={each: counts for each, counts in last_week.items() if counts != (0, 0)},
             reviews=self._reviews() if rows.digest else WaitingReviews(),
         )
 
