@@ -201,7 +201,10 @@ async def send(mixed: Mixed, kinds: Kinds, connections: int, seconds: float, *op
     file = mixed.log.parent / f"kinds-{os.urandom(4).hex()}.json"
     file.write_text(json.dumps(kinds))
     numbers = [str(mixed.node.port), str(connections), str(seconds)]
-    said = await run_on(None, sys.executable, "-m", "bench.paced", *numbers, str(file), *options)
+    try:
+        said = await run_on(None, sys.executable, "-m", "bench.paced", *numbers, str(file), *options)
+    finally:
+        file.unlink()
     found: dict[str, Any] = json.loads(said)
     return found
 

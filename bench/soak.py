@@ -32,6 +32,9 @@ ENTRIES = 10_000
 CONNECTIONS = 16
 WARM_UP = 10
 """Samples of each piece that are left out: caches fill, and the first request for a page loads the pages."""
+BURST, BURSTS = 3, 4
+"""Times the rate in the first samples of each piece, and how many these are. They use all connections of the pool, and each
+fills its caches: some 13 MiB of Postgres, which would else be added when it is first needed, hours later."""
 FIRST = 60
 """Samples of the first hour, which are compared with as many of the end, or with thirds of what there is."""
 MOST = 1.05
@@ -105,14 +108,26 @@ def figures(pieces: Sequence[Sequence[Sample]]) -> list[Figure]:
         return Figure(name, *(median(getattr(each, of) / unit for each in part) for part in parts))
 
     parts = samples[:count], samples[-count:]
+    before, after = sizes(parts[0]), sizes(parts[1])
+    growth = [(*before[name], *after[name]) for name in after if before.get(name, (0, 0))[0]]
+    as_before = sum(size / rows * later for rows, size, later, _ in growth)
     return [
         figure("the node's memory, MiB", "own", MIB),
         figure("Postgres's memory, MiB", "postgres", MIB),
         figure("open files", "files"),
-        figure("log that is kept, MiB", "wal_kept", MIB),
+        Figure("tables and indexes, MiB for as many rows", as_before / MIB, sum(size for *_, size in growth) / MIB),
         figure("p50, ms", "p50_ms"),
         figure("p99, ms", "p99_ms"),
     ]
+
+
+def sizes(samples: Sequence[Sample]) -> dict[str, tuple[float, float]]:
+    """The median of each table's rows, and of its bytes with indexes, over samples that have it."""
+    found = {name: [each.tables[name] for each in samples if name in each.tables] for name in samples[-1].tables}
+    return {
+        name: (median(rows for rows, _, _ in known), median(size + indexes for _, size, indexes in known))
+        for name, known in found.items()
+    }
 
 
 def slope(samples: Sequence[Sample]) -> float:
@@ -205,8 +220,8 @@ async def soak(place: Path, minutes: float, rate: float, seconds: float) -> None
             database = await asyncpg.connect(host=asked["PGHOST"], user=asked["PGUSER"], database=asked["PGDATABASE"])
             try:
                 soaking = Soak(mixed, data_dir, database)
-                for _ in range(round(minutes * 60 / seconds)):
-                    sample = await soaking.sample(seconds, rate)
+                for number in range(round(minutes * 60 / seconds)):
+                    sample = await soaking.sample(seconds, rate * BURST if number < BURSTS else rate)
                     write(asdict(sample))
                     tell(f"{sample.second:.0f} s: {brief(sample)}")
             finally:
@@ -247,6 +262,7 @@ def report(pieces: Sequence[Sequence[Sample]]) -> Iterator[str]:
             )
     yield from map(str, figures(pieces))
     if whole := [sample for piece in pieces for sample in piece]:
+        yield f"log that is kept: at most {max(each.wal_kept for each in whole) / MIB:.0f} MiB"
         before, after = whole[0].tables, whole[-1].tables
         grown = {name: sum(sizes[1:]) - sum(before.get(name, (0, 0, 0))[1:]) for name, sizes in after.items()}
         for name in sorted(grown, key=grown.__getitem__, reverse=True)[:5]:

@@ -372,7 +372,9 @@ def test_a_kind_reports_its_percentiles_and_failures() -> None:
     assert kind.report() == {"answers": 100, "failures": {"503": 1}, "p50_ms": 50.0, "p99_ms": 99.0, "most_ms": 100.0}
 
 
-def soaked(minute: int, mib: float, p99_ms: float = 8.0) -> Sample:
+def soaked(
+    minute: int, mib: float, p99_ms: float = 8.0, tables: dict[str, tuple[int, int, int]] | None = None
+) -> Sample:
     size = int(mib * MIB)
     return Sample(
         60.0 * minute,
@@ -392,7 +394,7 @@ def soaked(minute: int, mib: float, p99_ms: float = 8.0) -> Sample:
         size,
         0,
         size,
-        {"audit": (1, 2, 3)},
+        {"audit": (1, 2, 3)} if tables is None else tables,
     )
 
 
@@ -404,6 +406,23 @@ def test_a_soak_compares_its_last_hour_with_its_first_one_without_the_warm_up_of
     assert (memory.first, memory.last, memory.within) == (100, 106, False)
     assert (p99.first, p99.last, p99.within) == (8.0, 8.1, True)
     assert figures([first[: WARM_UP + 2]]) == []
+
+
+def test_tables_of_a_soak_may_grow_as_their_rows_do() -> None:
+    def samples(**tables: tuple[int, int, int]) -> list[Sample]:
+        return [soaked(minute, 100, tables=tables) for minute in range(WARM_UP + FIRST)]
+
+    def tables_of(last: list[Sample]) -> tuple[float, float, bool]:
+        [found] = [each for each in figures([first, last]) if "tables" in each.name]
+        return found.first, found.last, found.within
+
+    first = samples(events=(1_000, 3 * MIB, MIB), journal=(10, MIB, 0))
+    assert tables_of(samples(events=(5_000, 15 * MIB, 5 * MIB), journal=(10, MIB, 0), new=(9, MIB, 0))) == (
+        21,
+        21,
+        True,
+    )
+    assert tables_of(samples(events=(1_000, 3 * MIB, MIB), journal=(10, 2 * MIB, 0))) == (5, 6, False)
 
 
 def test_the_growth_of_a_piece_is_that_of_its_second_half() -> None:
