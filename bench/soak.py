@@ -54,6 +54,8 @@ class Sample:
     """One minute: what its requests met, and the sizes at its end in bytes. `tables` has rows, bytes and bytes of indexes."""
 
     second: float
+    rate: float
+    """Requests a second that were sent."""
     resident: int
     own: int
     """The part of it that is in no file, so that it does not depend on what other processes map."""
@@ -98,7 +100,7 @@ class Figure:
 
 
 def figures(pieces: Sequence[Sequence[Sample]]) -> list[Figure]:
-    """Compare the end of the last piece with the beginning of the first, each without its warm-up."""
+    """Compare the end of the last piece with the beginning of the first, without warm-ups and samples in a hurry."""
     samples = [sample for piece in pieces for sample in piece[WARM_UP:]]
     if len(samples) < 3:
         return []
@@ -107,7 +109,8 @@ def figures(pieces: Sequence[Sequence[Sample]]) -> list[Figure]:
     def figure(name: str, of: str, unit: float = 1) -> Figure:
         return Figure(name, *(median(getattr(each, of) / unit for each in part) for part in parts))
 
-    parts = samples[:count], samples[-count:]
+    usual = min(sample.rate for sample in samples)
+    parts = [[each for each in part if each.rate == usual] for part in (samples[:count], samples[-count:])]
     before, after = sizes(parts[0]), sizes(parts[1])
     growth = [(*before[name], *after[name]) for name in after if before.get(name, (0, 0))[0]]
     as_before = sum(size / rows * later for rows, size, later, _ in growth)
@@ -181,6 +184,7 @@ class Soak:
         status = (PROC / str(pid) / "status").read_text().split("Threads:")[1].split()[0]
         return Sample(
             round(time.perf_counter() - self._began, 1),
+            rate,
             memory_bytes(pid),
             rolled_up(pid, "Anonymous"),
             sum(rolled_up(each, "Pss_Anon") for each in family(postmaster_of(self._data_dir))),
@@ -201,7 +205,16 @@ class Soak:
         )
 
 
-async def soak(place: Path, minutes: float, rate: float, seconds: float) -> None:
+def rates(count: int, rate: float, hurry: float) -> list[float]:
+    """Return the rate of each sample of a piece, higher in the first ones and, of a piece in a hurry, in its middle."""
+    part = min(FIRST, (count - WARM_UP) // 3)
+    between = range(WARM_UP + part, count - part)
+    return [
+        rate * (max(BURST, hurry) if number < BURSTS else hurry if number in between else 1) for number in range(count)
+    ]
+
+
+async def soak(place: Path, minutes: float, rate: float, seconds: float, hurry: float) -> None:
     """Run one piece, and append its samples to a file of its own."""
     data_dir, number = place / "data", len(pieces_in(place)) + 1
     fresh = not data_dir.exists()
@@ -214,14 +227,16 @@ async def soak(place: Path, minutes: float, rate: float, seconds: float) -> None
             file.write(json.dumps(line) + "\n")
 
         began = datetime.now(UTC).isoformat(timespec="seconds")
-        write({"piece": number, "commit": commit.strip(), "began": began, "rate": rate, "new_data": fresh})
+        write(
+            {"piece": number, "commit": commit.strip(), "began": began, "rate": rate, "hurry": hurry, "new_data": fresh}
+        )
         async with stage(data_dir, scratch, people) as mixed:
             asked = database_of(data_dir)
             database = await asyncpg.connect(host=asked["PGHOST"], user=asked["PGUSER"], database=asked["PGDATABASE"])
             try:
                 soaking = Soak(mixed, data_dir, database)
-                for number in range(round(minutes * 60 / seconds)):
-                    sample = await soaking.sample(seconds, rate * BURST if number < BURSTS else rate)
+                for wanted in rates(round(minutes * 60 / seconds), rate, hurry):
+                    sample = await soaking.sample(seconds, wanted)
                     write(asdict(sample))
                     tell(f"{sample.second:.0f} s: {brief(sample)}")
             finally:
@@ -275,6 +290,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description="Soak a node in pieces.")
     parser.add_argument("--minutes", type=float, default=0, help="length of one more piece (none: only report)")
     parser.add_argument("--rate", type=float, default=40, help="requests a second (40)")
+    parser.add_argument("--hurry", type=float, default=1, help="times the rate in the middle third of the piece (1)")
     parser.add_argument("--every", type=float, default=60, help="seconds of a sample (60)")
     parser.add_argument(
         "--place", type=Path, default=Path("/var/tmp/soak"), help="data and samples of all pieces (/var/tmp/soak)"
@@ -285,7 +301,7 @@ def main() -> None:
     place.chmod(0o755)  # Postgres may run as another user
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if given.minutes:
-        asyncio.run(soak(place, given.minutes, given.rate, given.every))
+        asyncio.run(soak(place, given.minutes, given.rate, given.every, given.hurry))
     pieces = [samples_of(piece) for piece in pieces_in(place)]
     sys.stdout.write("".join(f"{line}\n" for line in report(pieces)))
     if not all(figure.within for figure in figures(pieces)):
