@@ -28,6 +28,7 @@ from actors.times import week_of
 from bench.generate_catalog import COMMON_WORDS
 from bench.ledger import open_ledger
 from bench.load import run_on
+from bench.programs import CONNECTIONS as DATABASE_CONNECTIONS
 from bench.programs import Program, service
 from bench.stage import BOOKINGS, SLUGS, search_path, tell, temporary_place
 from bench.usage import cpu_seconds, machine_cpu_seconds
@@ -189,8 +190,10 @@ def _pages(session: str, paths: Sequence[str]) -> Mapping[str, Any]:
 
 
 @asynccontextmanager
-async def stage(data_dir: Path, place: Path, people: People) -> AsyncIterator[Mixed]:
-    async with service(data_dir, place, None) as node, open_ledger(data_dir) as ledger:
+async def stage(
+    data_dir: Path, place: Path, people: People, database_connections: int = DATABASE_CONNECTIONS
+) -> AsyncIterator[Mixed]:
+    async with service(data_dir, place, None, database_connections) as node, open_ledger(data_dir) as ledger:
         bookings = await ledger.book(BOOKINGS, int(time.time() * 1000))
         await ledger.settle()
         yield Mixed(node, place / node.name, people, bookings, await ledger.slugs(SLUGS))

@@ -49,8 +49,8 @@ LIMITS = {
     "EVENTS__MAILBOX": 300_000,
 }
 CONNECTIONS = 80
-"""The embedded Postgres admits as many as its node may open, and some more: here, those of all programs. The node itself
-opens no more than it does by default, as no load needs them."""
+"""The embedded Postgres admits as many as its node may open, and some more: here, those of all programs. A node that is busy
+with the mix of `bench.mixed` opens some 30."""
 UVICORN_OPTIONS = ["--port", "0", "--loop", "uvloop", "--http", "httptools", "--workers", "1", "--no-access-log"]
 PEER_CAPS = {"anonymous": {"lifetime": PLENTY, "daily": PLENTY, "usecase_reads": PLENTY}}
 
@@ -117,10 +117,10 @@ BEFORE = "before"
 """A node of another checkout."""
 
 
-def service(data_dir: Path, logs: Path, core: int | None) -> Starting:
-    """The service on its embedded Postgres in `data_dir`."""
+def service(data_dir: Path, logs: Path, core: int | None, connections: int = CONNECTIONS) -> Starting:
+    """The service on its embedded Postgres in `data_dir`, with at most so many connections to it in its pool."""
     command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(data_dir)]
-    environment = _configuration() | {"CATALOG__DATABASE__CONNECTIONS": str(CONNECTIONS)}
+    environment = _configuration() | {"CATALOG__DATABASE__CONNECTIONS": str(connections)}
     return _running(OURS, command, environment, logs, core)
 
 

@@ -30,11 +30,13 @@ from bench.usage import PROC, cpu_seconds, memory_bytes, parent_of
 
 ENTRIES = 10_000
 CONNECTIONS = 16
+DATABASE_CONNECTIONS = 8
+"""The default of `database.connections`. With more, a piece would open some of them in a rare rush only, hours later."""
 WARM_UP = 10
 """Samples of each piece that are left out: caches fill, and the first request for a page loads the pages."""
-BURST, BURSTS = 3, 4
-"""Times the rate in the first samples of each piece, and how many these are. They use all connections of the pool, and each
-fills its caches: some 13 MiB of Postgres, which would else be added when it is first needed, hours later."""
+FULL_CONNECTIONS, FULL_SECONDS = 64, 60.0
+"""Before its first sample, a piece sends all that the node can answer, over so many connections. Each connection of the pool
+fills its caches then: 13 to 17 MiB of Postgres, which would else be added when it is first needed, hours later."""
 FIRST = 60
 """Samples of the first hour, which are compared with as many of the end, or with thirds of what there is."""
 MOST = 1.05
@@ -66,6 +68,8 @@ class Sample:
     node_cpu: float
     waited: float
     """Seconds for which the node's main thread was ready and had no core: with more than a few, times tell little."""
+    machine_ms: float
+    """CPU time of a fixed calculation, which tells a slower machine from a slower node."""
     answers: int
     failures: dict[str, int]
     """By kind of request and status."""
@@ -100,17 +104,14 @@ class Figure:
 
 
 def figures(pieces: Sequence[Sequence[Sample]]) -> list[Figure]:
-    """Compare the end of the last piece with the beginning of the first, without warm-ups and samples in a hurry."""
-    samples = [sample for piece in pieces for sample in piece[WARM_UP:]]
-    if len(samples) < 3:
-        return []
-    count = min(FIRST, len(samples) // 3)
+    """Compare the end of the last piece with the beginning of the first."""
 
     def figure(name: str, of: str, unit: float = 1) -> Figure:
         return Figure(name, *(median(getattr(each, of) / unit for each in part) for part in parts))
 
-    usual = min(sample.rate for sample in samples)
-    parts = [[each for each in part if each.rate == usual] for part in (samples[:count], samples[-count:])]
+    parts = first_and_last(pieces)
+    if not parts[0]:
+        return []
     before, after = sizes(parts[0]), sizes(parts[1])
     growth = [(*before[name], *after[name]) for name in after if before.get(name, (0, 0))[0]]
     as_before = sum(size / rows * later for rows, size, later, _ in growth)
@@ -122,6 +123,16 @@ def figures(pieces: Sequence[Sequence[Sample]]) -> list[Figure]:
         figure("p50, ms", "p50_ms"),
         figure("p99, ms", "p99_ms"),
     ]
+
+
+def first_and_last(pieces: Sequence[Sequence[Sample]]) -> tuple[list[Sample], list[Sample]]:
+    """Return the samples that are compared, without warm-ups and those that were in a hurry: none if there are too few."""
+    samples = [sample for piece in pieces for sample in piece[WARM_UP:]]
+    if len(samples) < 3:
+        return [], []
+    count, usual = min(FIRST, len(samples) // 3), min(sample.rate for sample in samples)
+    first, last = ([each for each in part if each.rate == usual] for part in (samples[:count], samples[-count:]))
+    return first, last
 
 
 def sizes(samples: Sequence[Sample]) -> dict[str, tuple[float, float]]:
@@ -138,6 +149,14 @@ def slope(samples: Sequence[Sample]) -> float:
     half = samples[len(samples) // 2 :]
     pairs = [(one, other) for place, one in enumerate(half) for other in half[place + 1 :]]
     return median((other.own - one.own) / MIB / (other.second - one.second) * 3600 for one, other in pairs or [])
+
+
+def calculation_ms() -> float:
+    began = time.process_time()
+    found: dict[int, int] = {}
+    for number in range(50_000):
+        found[number * 7919 % 65_521] = len(str(number))
+    return (time.process_time() - began) * 1e3
 
 
 def rolled_up(pid: int, what: str) -> int:
@@ -192,6 +211,7 @@ class Soak:
             int(status),
             round(cpu_seconds(pid) - cpu, 2),
             round(self._waits.read() - waited, 2),
+            round(median(calculation_ms() for _ in range(5)), 2),
             sum(kind["answers"] for kind in found.values()),
             failures,
             median(kind["p50_ms"] for kind in often),
@@ -206,12 +226,9 @@ class Soak:
 
 
 def rates(count: int, rate: float, hurry: float) -> list[float]:
-    """Return the rate of each sample of a piece, higher in the first ones and, of a piece in a hurry, in its middle."""
+    """Return the rate of each sample of a piece, which is higher in the middle of one in a hurry."""
     part = min(FIRST, (count - WARM_UP) // 3)
-    between = range(WARM_UP + part, count - part)
-    return [
-        rate * (max(BURST, hurry) if number < BURSTS else hurry if number in between else 1) for number in range(count)
-    ]
+    return [rate * hurry if WARM_UP + part <= number < count - part else rate for number in range(count)]
 
 
 async def soak(place: Path, minutes: float, rate: float, seconds: float, hurry: float) -> None:
@@ -230,10 +247,11 @@ async def soak(place: Path, minutes: float, rate: float, seconds: float, hurry: 
         write(
             {"piece": number, "commit": commit.strip(), "began": began, "rate": rate, "hurry": hurry, "new_data": fresh}
         )
-        async with stage(data_dir, scratch, people) as mixed:
+        async with stage(data_dir, scratch, people, DATABASE_CONNECTIONS) as mixed:
             asked = database_of(data_dir)
             database = await asyncpg.connect(host=asked["PGHOST"], user=asked["PGUSER"], database=asked["PGDATABASE"])
             try:
+                await send(mixed, mixed.mix(), FULL_CONNECTIONS, min(FULL_SECONDS, seconds), "--flat-out")
                 soaking = Soak(mixed, data_dir, database)
                 for wanted in rates(round(minutes * 60 / seconds), rate, hurry):
                     sample = await soaking.sample(seconds, wanted)
@@ -276,6 +294,10 @@ def report(pieces: Sequence[Sequence[Sample]]) -> Iterator[str]:
                 f"grew by {slope(piece):+.1f} MiB an hour in its second half"
             )
     yield from map(str, figures(pieces))
+    parts = first_and_last(pieces)
+    if parts[0]:
+        first, last = (median(sample.machine_ms for sample in part) for part in parts)
+        yield f"the machine took {first:.1f} ms for a fixed calculation, at the end {last:.1f}: {last / first:.3f} times"
     if whole := [sample for piece in pieces for sample in piece]:
         yield f"log that is kept: at most {max(each.wal_kept for each in whole) / MIB:.0f} MiB"
         before, after = whole[0].tables, whole[-1].tables
@@ -301,7 +323,8 @@ def main() -> None:
     place.chmod(0o755)  # Postgres may run as another user
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if given.minutes:
-        asyncio.run(soak(place, given.minutes, given.rate, given.every, given.hurry))
+        with suppress(KeyboardInterrupt):  # it reports what it has
+            asyncio.run(soak(place, given.minutes, given.rate, given.every, given.hurry))
     pieces = [samples_of(piece) for piece in pieces_in(place)]
     sys.stdout.write("".join(f"{line}\n" for line in report(pieces)))
     if not all(figure.within for figure in figures(pieces)):

@@ -43,7 +43,7 @@ from bench.results import Cell, Ratio, Result, Run, Setting, verdict
 from bench.rounds import complete
 from bench.scenarios import INSERT, Kind, Plan, Scenario
 from bench.search import misspelled
-from bench.soak import BURST, BURSTS, FIRST, MIB, WARM_UP, Sample, figures, rates, samples_of, slope
+from bench.soak import FIRST, MIB, WARM_UP, Sample, figures, rates, samples_of, slope
 from bench.usage import Usage
 from bench.workloads import Events, Reads, read
 
@@ -386,6 +386,7 @@ def soaked(
         1,
         2.0,
         0.1,
+        9.0,
         900,
         {},
         2.0,
@@ -427,12 +428,9 @@ def test_tables_of_a_soak_may_grow_as_their_rows_do() -> None:
 
 
 def test_a_soak_in_a_hurry_compares_what_had_the_usual_rate() -> None:
-    assert rates(100, 40, 1) == [40.0 * BURST] * BURSTS + [40.0] * (100 - BURSTS)
+    assert rates(100, 40, 1) == [40] * 100
     sent = rates(WARM_UP + 150, 40, 7)
-    between = slice(WARM_UP + 50, WARM_UP + 100)
-    assert sent[:BURSTS] == [280] * BURSTS
-    assert sent[between] == [280] * 50
-    assert sent.count(40) == len(sent) - BURSTS - 50
+    assert sent == [40] * (WARM_UP + 50) + [280] * 50 + [40] * 50
     piece = [replace(soaked(minute, 100 if rate == 40 else 900), rate=rate) for minute, rate in enumerate(sent)]
     assert {(each.first, each.last) for each in figures([piece, piece[: WARM_UP + 60]]) if "memory" in each.name} == {
         (100, 100)
