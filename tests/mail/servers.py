@@ -114,12 +114,15 @@ class LocalServer(Controller):
 
     def __exit__(self, *_: object) -> None:
         # The library leaves connections open that wait for an answer. Collected during a later test, they fail it.
-        asyncio.run_coroutine_threadsafe(self._abort(), self.loop).result(STOP_SECONDS)
+        asyncio.run_coroutine_threadsafe(self.abort(), self.loop).result(STOP_SECONDS)
         self.stop()
 
-    async def _abort(self) -> None:
-        assert self.server is not None
-        self.server.close()
+    async def abort(self) -> None:
+        """Accept no more, and end all connections."""
+        assert isinstance(self.server, asyncio.Server)
+        # Closed here, the server would refuse the transport of a connection that was just accepted, which then stays open.
+        for listening in self.server.sockets:
+            self.loop.remove_reader(listening)
         # A connection gets its transport some rounds of the loop after it was accepted, has only the original one while it
         # agrees on TLS, and closes its socket in the round after it was aborted.
         for _ in range(ABORT_ROUNDS):

@@ -1,9 +1,11 @@
 """The SMTP transport against real servers: mail arrives, and each failure is either permanent or temporary."""
 
+import asyncio
 import re
 import socket
 import ssl
 import subprocess
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -235,6 +237,26 @@ async def test_a_password_is_not_sent_in_clear_unless_that_was_asked_for() -> No
         pytest.raises(MailFailed, match="does not offer STARTTLS, which is required"),
     ):
         await to(server, f"smtp://{USER_AND_PASSWORD}@").send(mail())
+
+
+async def test_the_tests_own_server_ends_a_connection_that_it_has_just_accepted() -> None:
+    """Left open, it would fail a later test."""
+    with servers.SmtpServer(Mailbox()) as server:
+
+        async def connect_and_end() -> socket.socket:
+            client = socket.create_connection(("127.0.0.1", server.port), timeout=5.0)
+            for _ in range(ROUNDS_TO_ACCEPT):
+                await asyncio.sleep(0)
+            await server.abort()
+            return client
+
+        client = asyncio.run_coroutine_threadsafe(connect_and_end(), server.loop).result()
+        with client, suppress(ConnectionResetError):
+            assert client.recv(1) == b""
+
+
+ROUNDS_TO_ACCEPT = 2
+"""Rounds of the loop after which a connection is accepted, and has no transport yet."""
 
 
 # Encryption.
