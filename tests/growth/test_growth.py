@@ -16,7 +16,7 @@ from storage.connection.pool import Database
 from storage.connection.target import Target
 from tests.growth.bounds import BOUNDED, excess
 from tests.growth.changes import CHANGES, People
-from tests.growth.filling import Size, fill
+from tests.growth.filling import ADMIN, Size, fill
 from tests.growth.node import Node, open_node
 from tests.growth.reads import names_of, reads
 
@@ -40,6 +40,10 @@ async def test_no_request_reads_a_table_as_a_whole(node: Node) -> None:
     names, found = await names_of(node, SIZE), []
     asked = list(reads(names, node.services.clock.now_ms()))
     for read in asked:
+        if read.browser and read.person == ADMIN:
+            # All pages of administrators show counts that are read at most every 5 s: the machine's speed would say by which.
+            node.services.counts.forget()
+            await node.services.counts.read()
         before = await node.statistics()
         answer = await node.ask("GET", read.target, read.person, browser=read.browser)
         assert answer.status in (200, 303) or read.name in ANSWERS, f"{read.name}: {answer.status} {answer.body!r}"
