@@ -407,7 +407,7 @@ def judge(run: Run, after: Stored, days: range) -> list[str]:
         )
         starved = run.waits[request.node].between(request.began, request.ended)
         if request.outcome != LOST and request.seconds - frozen - starved > ANSWER_SECONDS:
-            found.append(f"no answer within {ANSWER_SECONDS:g} s: {request}, {starved:.2f} s of it without a core")
+            found.append(f"no answer within {ANSWER_SECONDS:g} s: {request}, {starved:.2f} s of it without a full core")
     for what, counts in run.answers.outcomes.items():
         found += [f"{what}: {times} times {outcome}" for outcome, times in counts.items() if outcome not in FINE]
     return found

@@ -1,5 +1,6 @@
-"""How long nodes, or their clients, are ready to run and have no core: stalls of the machine, not of the service."""
+"""How long nodes, or their clients, have no core or a slow one: delays of the machine, not of the service."""
 
+import time
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
@@ -10,22 +11,26 @@ from tests.chaos.history import Waits
 
 CHECK_SECONDS = 0.1
 """Seconds between two samples of the time that processes had no core."""
+ROUNDS = 1_000
+USUAL_SECONDS = 0.0003
+"""CPU time that a calculation of so many rounds takes on the machines for which the limits of chaos are."""
 
 
 async def watch_cores(pids: Callable[[], Mapping[int, int]], waits: MutableMapping[int, Waits]) -> None:
-    """Record continuously how long each node, or this process with its proxy and clients, had no core. `pids` are the
-    processes of the nodes now, by their numbers."""
+    """Record continuously how long each node, or this process with its proxy and clients, had no core, or how much longer
+    than usual a core took. `pids` are the processes of the nodes now, by their numbers."""
     known, waited = dict[int, int](), dict[int, float]()
     looked, own = trio.current_time(), waited_seconds(0)
     while True:
         await trio.sleep(CHECK_SECONDS)
         now, own_now = trio.current_time(), waited_seconds(0)
+        slower = (now - looked) * slowness(calculation_seconds())
         for number, pid in pids().items():
             with suppress(OSError, ValueError, IndexError):
                 waited_now = waited_seconds(pid)
                 # Waiting of another process during its start delayed no request.
                 since = waited[number] if known.get(number) == pid else waited_now
-                waits[number].note(now, lacked(now - looked, waited_now - since, own_now - own))
+                waits[number].note(now, lacked(now - looked, waited_now - since, own_now - own, slower))
                 known[number], waited[number] = pid, waited_now
         looked, own = now, own_now
 
@@ -34,6 +39,20 @@ def lacked(seconds: float, *grown: float) -> float:
     """For how many of the `seconds` since the last sample there was no core, of processes whose waits have `grown`: no longer
     than that, because they may have waited at once. A sum that shrinks has lost threads that have ended."""
     return min(seconds, sum(max(0.0, each) for each in grown))
+
+
+def slowness(seconds: float) -> float:
+    """The part of its time that the machine would have saved at the usual speed, if the calculation took so long."""
+    return max(0.0, 1.0 - USUAL_SECONDS / seconds)
+
+
+def calculation_seconds() -> float:
+    """CPU time of a fixed calculation. A virtual machine may be half as fast from one minute to the next."""
+    began = time.thread_time()
+    found: dict[int, int] = {}
+    for number in range(ROUNDS):
+        found[number * 7919 % 65_521] = len(str(number))
+    return time.thread_time() - began
 
 
 def waited_seconds(pid: int) -> float:

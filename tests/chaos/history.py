@@ -90,7 +90,7 @@ class Wish:
 
 @dataclass(slots=True)
 class Waits:
-    """Time that a node or its clients were ready to run and had no core, as sampled."""
+    """Time that a node or its clients were ready to run and had no core, or that a slow one took longer, as sampled."""
 
     at: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)

@@ -108,7 +108,7 @@ def _healed(fault: Made, happened: Happened, verdict: Verdict) -> None:
         verdict.found.append(f"{fault.kind}: recovery was not checked")
     for node, seconds in enumerate(fault.healed_seconds):
         starved = _starved(node, fault.ended, fault.ended + seconds, happened)
-        words = f"{fault.kind}: node {node} recovered after {seconds:.2f} s, {starved:.2f} s of it without a core"
+        words = f"{fault.kind}: node {node} recovered after {seconds:.2f} s, {starved:.2f} s of it without a full core"
         if seconds - starved > HEALED_SECONDS:
             verdict.found.append(words)
         elif seconds > HEALED_SECONDS:
@@ -116,7 +116,7 @@ def _healed(fault: Made, happened: Happened, verdict: Verdict) -> None:
 
 
 def _answered(request: Request, happened: Happened, verdict: Verdict) -> None:
-    """Check that there was an answer, in time. Time without a core is not the service's fault."""
+    """Check that there was an answer, in time. Time without a full core is not the service's fault."""
     node, began, ended = request.node, request.began, request.ended
     if request.outcome == LOST and not any(
         down.overlap(began, ended) > 0 for down in happened.down if down.node == node
@@ -130,13 +130,13 @@ def _answered(request: Request, happened: Happened, verdict: Verdict) -> None:
         return
     starved = _starved(node, began, ended, happened)
     if late - starved <= ANSWER_SECONDS:
-        verdict.starved.append(f"{request}, {starved:.2f} s of it without a core")
+        verdict.starved.append(f"{request}, {starved:.2f} s of it without a full core")
     else:
-        verdict.found.append(f"a late answer: {request}, {starved:.2f} s of it without a core")
+        verdict.found.append(f"a late answer: {request}, {starved:.2f} s of it without a full core")
 
 
 def _starved(node: int, began: float, ended: float, happened: Happened) -> float:
-    """Return for how many of these seconds the node, or the clients with their proxy, had no core."""
+    """Return for how many of these seconds the node, or the clients with their proxy, had no full core."""
     return min(ended - began, happened.waits[node].between(began, ended)) if node in happened.waits else 0.0
 
 

@@ -56,7 +56,7 @@ def _audit(report: Report) -> Iterator[str]:
         ("requests", answers.requests),
         ("slowest answer, s", f"{answers.slowest:.2f}"),
         ("late only because the node was stopped", verdict.frozen),
-        ("late only for lack of a core", len(verdict.starved)),
+        ("late only for lack of a full core", len(verdict.starved)),
         ("events recorded: true / rows", f"{len(answers.recorded)} / {len(after.rows)}"),
         ("keys answered / claimed", f"{len(answers.keys)} / {claimed}"),
         ("sessions given", len(answers.sessions)),

@@ -9,7 +9,7 @@ import pytest
 from actors.events.messages import Event, Kind
 from actors.events.state import SECRET_BYTES, VisitorHasher, visitor_of_day
 from tests.chaos.campaign import complaints
-from tests.chaos.cores import lacked
+from tests.chaos.cores import USUAL_SECONDS, lacked, slowness
 from tests.chaos.history import (
     LOST,
     OTHER,
@@ -239,7 +239,7 @@ BUGS: dict[str, tuple[Bug, str]] = {
         "a row of",
     ),
     "a late answer": (without_waits, "a late answer: report of a website on node 0: 200 after 5.20 s"),
-    "a late answer of a node that had a core": (barely_starved, "0.50 s of it without a core"),
+    "a late answer of a node that had a core": (barely_starved, "0.50 s of it without a full core"),
     "a late answer while another node was stopped": (frozen_elsewhere, "a late answer"),
     "a late answer of a node that was stopped for less": (frozen_too_short, "a late answer"),
     "no answer from a node that was up": (lambda s: s.request(60.0, 60.1, LOST), "no answer from a node that was up"),
@@ -296,7 +296,7 @@ def test_an_answer_is_excused_where_the_kernel_says_that_there_was_no_core_and_i
     story.happened.waits[0] = Waits([99.0, 103.0, 107.0], [1.0, 1.7, 2.2])
     verdict = story.verdict()
     assert verdict.found == []
-    assert verdict.starved == ["report of a website on node 0: 200 after 6.00 s, 1.20 s of it without a core"]
+    assert verdict.starved == ["report of a website on node 0: 200 after 6.00 s, 1.20 s of it without a full core"]
 
 
 def test_a_node_that_heals_late_for_want_of_a_core_is_told_apart_too() -> None:
@@ -305,13 +305,18 @@ def test_a_node_that_heals_late_for_want_of_a_core_is_told_apart_too() -> None:
     story.happened.waits[1] = Waits([60.0, 68.0], [0.0, 2.0])
     verdict = story.verdict()
     assert verdict.found == []
-    assert verdict.starved == ["a cut: node 1 recovered after 4.00 s, 2.00 s of it without a core"]
+    assert verdict.starved == ["a cut: node 1 recovered after 4.00 s, 2.00 s of it without a full core"]
 
 
 def test_threads_that_have_ended_take_no_waits_away() -> None:
     assert lacked(0.1, 0.0625, 0.03125) == 0.09375
     assert lacked(0.1, 0.0625, -7.0) == lacked(0.1, -7.0, 0.0625) == 0.0625
     assert lacked(0.1, 0.25, 0.0625) == 0.1
+
+
+def test_a_machine_of_half_the_usual_speed_lacks_half_of_its_time_and_a_faster_one_none() -> None:
+    assert slowness(2 * USUAL_SECONDS) == 0.5
+    assert slowness(USUAL_SECONDS) == slowness(USUAL_SECONDS / 2) == 0.0
 
 
 def test_waits_are_added_up_over_the_processes_of_a_node() -> None:

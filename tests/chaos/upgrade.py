@@ -19,6 +19,7 @@ from tests.acceptance.processes import SECRET, Service, Settings, command, servi
 from tests.chaos.agents import Agent, Person
 from tests.chaos.auditor import audit
 from tests.chaos.campaign import SETTINGS, clients_of, complaints
+from tests.chaos.cores import watch_cores
 from tests.chaos.history import Answers, Happened, Span
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.readers import Owner, Visitor
@@ -71,7 +72,10 @@ class Upgrade:
         with recording("upgrade", address="") as history:
             self.answers.recording, self.answers.unit_ignored = history, True
             setting = await founded(self.nodes[0], self.answers)
-            await self._under_load(setting, seed)
+            async with trio.open_nursery() as watching:
+                watching.start_soon(watch_cores, self._pids, self.happened.waits)
+                await self._under_load(setting, seed)
+                watching.cancel_scope.cancel()
             await audit(self._urls(), self.answers, setting)
         for number in range(NODES):
             await self._end(number)
@@ -122,6 +126,9 @@ class Upgrade:
 
     def _urls(self) -> dict[int, str]:
         return {number: node.url for number, node in enumerate(self.nodes)}
+
+    def _pids(self) -> dict[int, int]:
+        return {number: node.process.pid for number, node in enumerate(self.nodes)}
 
     def _settings(self) -> Settings:
         return {**SETTINGS, "database.url": self.postgres.url(self.database)}
