@@ -26,7 +26,7 @@ from bench.load import run_on
 from bench.mixed import Mixed, People, Waits, send, stage, turns
 from bench.programs import ROOT, database_of, postmaster_of
 from bench.stage import tell, temporary_place
-from bench.usage import PROC, cpu_seconds, memory_bytes, parent_of
+from bench.usage import PROC, calculation_seconds, cpu_seconds, memory_bytes, parent_of
 
 ENTRIES = 10_000
 CONNECTIONS = 16
@@ -41,6 +41,8 @@ FIRST = 60
 """Samples of the first hour, which are compared with as many of the end, or with thirds of what there is."""
 MOST = 1.05
 """The most that each figure may be at the end, over that of the first hour."""
+ROUNDS = 50_000
+"""Of the calculation that tells a slower machine."""
 MIB = 1024 * 1024
 ROWS = """
     select coalesce(root.relname, own.relname), sum(pg_stat_get_live_tuples(own.oid))::bigint,
@@ -151,14 +153,6 @@ def slope(samples: Sequence[Sample]) -> float:
     return median((other.own - one.own) / MIB / (other.second - one.second) * 3600 for one, other in pairs or [])
 
 
-def calculation_ms() -> float:
-    began = time.process_time()
-    found: dict[int, int] = {}
-    for number in range(50_000):
-        found[number * 7919 % 65_521] = len(str(number))
-    return (time.process_time() - began) * 1e3
-
-
 def rolled_up(pid: int, what: str) -> int:
     """Bytes of all mappings of a process: `Pss_Anon`, `Anonymous`. 0 if it has ended."""
     with suppress(OSError):
@@ -211,7 +205,7 @@ class Soak:
             int(status),
             round(cpu_seconds(pid) - cpu, 2),
             round(self._waits.read() - waited, 2),
-            round(median(calculation_ms() for _ in range(5)), 2),
+            round(median(calculation_seconds(ROUNDS) * 1e3 for _ in range(5)), 2),
             sum(kind["answers"] for kind in found.values()),
             failures,
             median(kind["p50_ms"] for kind in often),

@@ -1,12 +1,12 @@
 """How long nodes, or their clients, have no core or a slow one: delays of the machine, not of the service."""
 
-import time
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
 
 import trio
 
+from bench.usage import calculation_seconds
 from tests.chaos.history import Waits
 
 CHECK_SECONDS = 0.1
@@ -24,7 +24,7 @@ async def watch_cores(pids: Callable[[], Mapping[int, int]], waits: MutableMappi
     while True:
         await trio.sleep(CHECK_SECONDS)
         now, own_now = trio.current_time(), waited_seconds(0)
-        slower = (now - looked) * slowness(calculation_seconds())
+        slower = (now - looked) * slowness(calculation_seconds(ROUNDS))
         for number, pid in pids().items():
             with suppress(OSError, ValueError, IndexError):
                 waited_now = waited_seconds(pid)
@@ -44,15 +44,6 @@ def lacked(seconds: float, *grown: float) -> float:
 def slowness(seconds: float) -> float:
     """The part of its time that the machine would have saved at the usual speed, if the calculation took so long."""
     return max(0.0, 1.0 - USUAL_SECONDS / seconds)
-
-
-def calculation_seconds() -> float:
-    """CPU time of a fixed calculation. A virtual machine may be half as fast from one minute to the next."""
-    began = time.thread_time()
-    found: dict[int, int] = {}
-    for number in range(ROUNDS):
-        found[number * 7919 % 65_521] = len(str(number))
-    return time.thread_time() - began
 
 
 def waited_seconds(pid: int) -> float:
